@@ -1,6 +1,6 @@
 """The command ``gsg``. This is where doors are put together; each command's module is imported when it is called.
 
-Open next: peer.py (start a peer), publish.py, subscribe.py, explain.py, status.py, simulate.py.
+Open next: peer/ (start a peer), publish/, subscribe.py, explain.py, status.py, simulate/; connecting.py has what they share.
 """
 
 from __future__ import annotations

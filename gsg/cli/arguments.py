@@ -1,4 +1,4 @@
-"""What every command asks of the texts that it is given: that they are UTF-8.
+"""What every command asks of the texts that it is given, that they are UTF-8, and options that several have.
 
 Python hands over a byte that is none as half of a surrogate pair, which no message of the protocol can carry. Names of files may
 have any bytes that the system takes, so options of that type are left alone.
@@ -7,10 +7,13 @@ have any bytes that the system takes, so options of that type are left alone.
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import click
 from click.types import StringParamType
+
+AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
 
 class Utf8Text(StringParamType):
@@ -40,3 +43,14 @@ def in_utf8(command: click.Command) -> click.Command:
         if type(param.type) is StringParamType:
             param.type = Utf8Text()
     return command
+
+
+def with_options(options: Iterable[Callable[[AnyCommand], AnyCommand]]) -> Callable[[AnyCommand], AnyCommand]:
+    """Give a command these options and arguments, in the order of its help."""
+
+    def decorated(command: AnyCommand) -> AnyCommand:
+        for option in reversed(list(options)):
+            command = option(command)
+        return command
+
+    return decorated

@@ -113,10 +113,7 @@ async def _reasons(subscription: int, why: str | None, why_not: str | None, as_j
 
     row = read_row(why if why is not None else why_not or "")
     async with connect(url) as client:
-        if why is not None:
-            _say(await client.why(subscription, row), as_json)
-        else:
-            _say(await client.why_not(subscription, row), as_json)
+        _say(await (client.why_not if why is None else client.why)(subscription, row), as_json)
 
 
 async def _subscriptions(number: int | None, graph: Path | None, as_json: bool, url: str) -> None:

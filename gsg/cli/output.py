@@ -51,19 +51,21 @@ class Printer:
     def _write(self) -> None:
         while True:
             descriptor, data, written = self._given.get()
-            problem = _write_all(descriptor, data)
+            problem = write_all(descriptor, data)
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                 written.get_loop().call_soon_threadsafe(_tell, written, problem)
 
 
-def _write_all(descriptor: int, data: bytes) -> OSError | None:
+def write_all(descriptor: int, data: bytes) -> OSError | None:
+    """Write all of it, however slowly it is read; the error where that is impossible."""
     left = memoryview(data)
     while left:
         try:
             left = left[write(descriptor, left) :]
         except BlockingIOError:
             # Another program that has the same terminal or pipe wants no waiting.
-            select.select([], [descriptor], [])
+            with suppress(OSError, ValueError):
+                select.select([], [descriptor], [])
         except OSError as error:
             return error
     return None

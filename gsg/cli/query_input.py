@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from ..errors import LocalError, reason
 from ..tuples.escaping import one_line
+from .arguments import AnyCommand, with_options
 from .filenames import FileName
-
-AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
 SUFFIXES = {".rq": "sparql", ".sparql": "sparql", ".gsg": "gsg"}
 """Of files that hold a query, and the language that they promise."""
@@ -40,9 +37,7 @@ _OPTIONS = [
 
 def with_query(command: AnyCommand) -> AnyCommand:
     """Give a command these options; :func:`read_query` reads what they say."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return with_options(_OPTIONS)(command)
 
 
 def check_one(text: str | None, file: Path | None) -> None:

@@ -8,7 +8,7 @@ import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,6 @@ from .output import Printer
 from .query_input import asks, check_one, read_query, with_query
 
 if TYPE_CHECKING:
-    from ..http.client import Client
     from ..languages.rows import Row, Sign
     from ..tuples.terms import Term
 
@@ -53,17 +52,7 @@ EXACT = 2**53
     help="When this command does not keep up: tell rows as their sum and drop the oldest events, drop the oldest of both, or end.",
 )
 @peer_option
-def command(
-    text: str | None,
-    file: Path | None,
-    language: str | None,
-    jsonl: bool,
-    snapshot: bool,
-    count: int | None,
-    max_tokens: int | None,
-    overflow: str,
-    url: str,
-) -> None:
+def command(text: str | None, file: Path | None, **given: Any) -> None:  # Any: click checked them
     """Print the rows of the query TEXT, one a line: + it has become true, - it has stopped being true, ! it was true at an event.
 
     \b
@@ -76,7 +65,7 @@ def command(
     check_one(text, file)
     if text is None and file is None:
         raise click.UsageError("give the query as TEXT, or its file with --file")
-    run(_subscribe(text, file, language, jsonl, snapshot, count, max_tokens, overflow, url))
+    run(_subscribe(text, file, **given))
 
 
 async def _subscribe(
@@ -107,7 +96,10 @@ async def _subscribe(
             await printer.print(_json({"time": _now(), "boolean": stored > 0}) if jsonl else "true" if stored else "false")
             return
         if not stored:
-            await _hint(client, query, language)
+            from .hints import hints
+
+            for hint in await hints(client, query, language):
+                say(f"gsg: hint: {hint}", err=True)
         left = stored if snapshot else count
         if snapshot and count is not None:
             left = min(stored, count)
@@ -128,14 +120,6 @@ async def _subscribe(
                 await printer.print("\n".join(_plain(sign, row, sys.stdout.encoding) for sign, row in batch))
             if left is not None:
                 left -= len(batch)
-
-
-async def _hint(client: Client, query: str, language: str) -> None:
-    """Say where a condition that nothing meets asks for another kind of term than facts have."""
-    from .hints import hints
-
-    for hint in await hints(client, query, language):
-        say(f"gsg: hint: {hint}", err=True)
 
 
 def _now() -> str:

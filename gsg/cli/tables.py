@@ -90,7 +90,7 @@ class FittedTable:
         return Measurement.get(console, console.options.update(width=10_000), table).minimum
 
     def _table(self, columns: list[int]) -> Table:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table = plain_table()
         for at in columns:
             column = self._columns[at]
             longest = max((row[at].cell_len for row in self._rows), default=0)
@@ -104,6 +104,11 @@ class FittedTable:
         for row in self._rows:
             table.add_row(*(row[at] for at in columns))
         return table
+
+
+def plain_table() -> Table:
+    """A table without columns yet, as all that the command prints look."""
+    return Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
 
 
 def print_table(output: Console, table: FittedTable) -> None:

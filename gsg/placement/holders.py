@@ -65,10 +65,8 @@ class Holders:
         self._overlay = overlay
         self._end_links = end_links
         self._on_gone = on_gone
-        self._known: dict[Key, dht.Contact] = {}
-        """The primaries of features, by their short keys: another is looked for again by its own. Limit: REMEMBERED."""
         self._sets: dict[Key, tuple[tuple[dht.Contact, ...], int]] = {}
-        """All holders, of features that we hold or change, and the point of the key. Limit: REMEMBERED, like the others."""
+        """The holders of features, by their short keys, and the point of the key. Limit: REMEMBERED."""
         self.aside: dict[bytes, GsgError] = {}
         """Holders that take no changes, by id, and why. Limit: ASIDE. Whoever sets one aside takes it back."""
         self._gone: dict[bytes, _Gone] = {}
@@ -84,7 +82,6 @@ class Holders:
     def forget(self, why: str) -> None:
         """Peers have come or gone."""
         log.info("%s: who holds what is looked up anew", why)
-        self._known.clear()
         self._sets.clear()
         self._changes += 1
         self._news.set()
@@ -186,30 +183,15 @@ class Holders:
         """The holder of each feature. Raises PeerUnreachable when the overlay cannot say."""
         wanted = list(features)
         if not self.aside and all(sets := self.holders_of_each(wanted)):
-            # Remembered with the others, who are asked for next where this peer is among them.
             return {feature: holders[0] for feature, holders in zip(wanted, sets, strict=True)}
-        self._look_for_news()
-        known = self._known
-        found = {}
-        for feature in wanted:
-            holder = known.get(feature)
-            if holder is None:
-                place = key(*feature)
-                holder = known.get(short_key(feature)) or self._remember(
-                    feature, self._overlay.owners_now(place) or await self._owners(place)
-                )
-            found[feature] = holder
-        return found
+        return {feature: self.primary_now(feature) or (await self._owners(key(*feature)))[0] for feature in wanted}
 
     def primary_now(self, feature: Key) -> dht.Contact | None:
         """The holder of a feature as far as known without asking anybody."""
-        self._look_for_news()
-        holder = self._known.get(feature)
-        if holder is None and (holder := self._known.get(short_key(feature))) is None:
-            holders = self._overlay.owners_now(key(*feature))
-            if holders:
-                holder = self._remember(feature, holders)
-        return holder
+        if not self.aside and (holders := self.holders_and_point(feature)[0]):
+            return holders[0]
+        holders = self._overlay.owners_now(key(*feature)) or ()
+        return holders[0] if holders else None
 
     def holders_of(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key that take changes, closest first, as far as known without asking anybody; none where that
@@ -310,7 +292,6 @@ class Holders:
         if self._version != self._overlay.regions.version:
             self._version = self._overlay.regions.version
             self._changes += 1
-            self._known.clear()
             self._sets.clear()
 
     def _taking(self, closest: tuple[dht.Contact, ...]) -> tuple[dht.Contact, ...]:
@@ -318,12 +299,6 @@ class Holders:
         if self.aside:
             closest = tuple([peer for peer in closest if peer.id not in self.aside])
         return closest[:REPLICAS]
-
-    def _remember(self, feature: Key, holders: tuple[dht.Contact, ...]) -> dht.Contact:
-        if len(self._known) >= REMEMBERED:
-            self._known.clear()
-        self._known[short_key(feature)] = holders[0]
-        return holders[0]
 
     async def _owners(self, place: bytes, count: int = 1, *, anew: bool = False) -> tuple[dht.Contact, ...]:
         """The peers closest to a key, found by a lookup where they are not known, or ``anew``."""

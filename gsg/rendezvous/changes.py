@@ -33,7 +33,11 @@ class Change:
     facts: Sequence[Tuple]
     places: Sequence[bytes]
     stamp: int
-    origins: Sequence[tuple[range, Origin | None]]
+    """The time of the change."""
+    origins: Sequence[tuple[range, Origin | None]] = ()
+    """The facts of each call, by number, with the message that says so; None for what is news to this peer alone."""
+    as_holder: bool = True
+    """False: for the sake of feeds that have not followed their key to its new holder yet."""
     made: int = 0
     """How many of the facts were looked at."""
     changed: int = 0

@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from math import inf
-from typing import NamedTuple
 
 import dht
 
@@ -30,23 +29,13 @@ from ..tuples.features import HOME, Key, Load, Template, keys_at
 from ..tuples.long_constants import Remains, is_hashed
 from ..tuples.terms import Tuple
 from ..wire.messages import Event, Gap, InsertCondition, Message, Moved, Origin, Snapshot
+from .changes import Change
 from .condition_tests import CompileTest
 from .conditions import Conditions
 from .feed import AnyFeed, Feed, FeedNumbers, Subscriber, deltas_of
 from .postings import KeyPostings, key_of
 from .progress import Progress
 from .snapshot import snapshot_parts
-
-
-class Published(NamedTuple):
-    """What has become of facts that were to come or go."""
-
-    changed: int
-    """How many changed under their home."""
-    made: int
-    """How many were looked at; the rest is to follow."""
-    unchanged: list[int]
-    """The numbers of those that were under their home as they are to be already."""
 
 
 class Rendezvous:
@@ -94,49 +83,48 @@ class Rendezvous:
         stamp: int = 0,
         origin: Origin | None = None,
         as_holder: bool = True,
-        ends_s: float = inf,
-    ) -> Published:
-        """Facts come (1) or go (-1), each under its places, until the time is over by :attr:`clock`: at least one of several. The
-        rest is to follow, or :meth:`give_up` to be called.
+    ) -> int:
+        """Facts come (1) or go (-1), each under its places, as in Change; returns how many changed under their home."""
+        change = Change(sign, facts, places, stamp, as_holder=as_holder)
+        self.publish_until(inf, change, range(len(facts)), origin)
+        return change.changed
 
-        ``stamp`` is the time of the change, ``origin`` the message that says so; None for what is news to this peer alone. Not
-        ``as_holder``: for the sake of feeds that have not followed their key to its new holder yet.
-        """
+    def publish_until(self, ends_s: float, change: Change, numbers: Sequence[int], origin: Origin | None) -> int:
+        """These facts of a change, by number, all that are said by ``origin``, come or go until the time is over by :attr:`clock`:
+        how many did, at least one of several. The rest is to follow, or :meth:`give_up` to be called."""
         self._begin_message(origin)
-        published = self._change(sign, facts, places, stamp, as_holder, ends_s)
+        made = self._change_until(ends_s, change, numbers)
         if origin is not None:
             said = origin.publisher, origin.number
-            if published.made < len(facts):
+            if made < len(numbers):
                 self._unfinished[said] = None
             else:
                 self._unfinished.pop(said, None)
                 self.progress.advance(*said)
-        return published
+        return made
 
-    def _change(
-        self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, as_holder: bool, ends_s: float
-    ) -> Published:
-        clock, last, changed_homes, unchanged = self.clock, len(facts) - 1, 0, list[int]()
-        variants, change_all, on_fact = self.held.variants, self.held.change_all, self.on_fact
+    def _change_until(self, ends_s: float, change: Change, numbers: Sequence[int]) -> int:
+        sign, stamp, facts, places = change.sign, change.stamp, change.facts, change.places
+        clock, variants, change_all, on_fact = self.clock, self.held.variants, self.held.change_all, self.on_fact
         templates_met, matched = self.templates_met, self.matched
-        for number, (fact, positions) in enumerate(zip(facts, places, strict=True)):
-            if as_holder and self.moved:
+        for made, number in enumerate(numbers, 1):
+            fact, positions, before = facts[number], places[number], change.changed
+            if self.moved and change.as_holder:
                 self.keep_keys(keys_at(fact, positions))
             tell = self._changed if type(fact) is tuple and not variants else self._changed_for_some
-            before = changed_homes
             for key in change_all(fact, positions, sign, stamp):
-                changed_homes += key[1] == HOME
+                change.changed += key[1] == HOME
                 tell(key, fact, sign, stamp)
-            if changed_homes == before and HOME in positions:
-                unchanged.append(number)
+            if change.changed == before and HOME in positions:
+                change.unchanged.append(number)
             if on_fact is not None and positions:
-                changed = changed_homes > before if HOME in positions else None
+                changed = change.changed > before if HOME in positions else None
                 counts = self.templates_met - templates_met, self.matched - matched
-                on_fact(sign, fact, positions, stamp, as_holder, changed, *counts)
+                on_fact(sign, fact, positions, stamp, change.as_holder, changed, *counts)
                 templates_met, matched = self.templates_met, self.matched
-            if number < last and clock() >= ends_s:
-                return Published(changed_homes, number + 1, unchanged)
-        return Published(changed_homes, last + 1, unchanged)
+            if made < len(numbers) and clock() >= ends_s:
+                return made
+        return len(numbers)
 
     def give_up(self, origin: Origin | None) -> None:
         """The rest of what a message says does not come; whoever waits for it asks in vain, as for what was never sent."""

@@ -111,15 +111,7 @@ class Replication:
             if begin and not rest:
                 continue
             taken = [number for number in rest if number not in late] if late else rest
-            some_facts, some_places = facts, places
-            if len(taken) < len(facts):
-                some_facts, some_places = [facts[number] for number in taken], [places[number] for number in taken]
-            changed, made, unchanged = self._rendezvous.publish(
-                sign, some_facts, some_places, stamp=stamp, origin=origin, ends_s=ends_s
-            )
-            change.changed += changed
-            if unchanged:
-                change.unchanged += [taken[number] for number in unchanged]
+            made = self._rendezvous.publish_until(ends_s, change, taken, origin)
             if made < len(taken):
                 until = taken[made]
                 break

@@ -50,10 +50,10 @@ class Place:
         self.events = 0
 
     def insert(self, *facts: Tuple) -> int:
-        return self.rendezvous.publish(1, facts, list(map(everywhere, facts))).changed
+        return self.rendezvous.publish(1, facts, list(map(everywhere, facts)))
 
     def retract(self, *facts: Tuple) -> int:
-        return self.rendezvous.publish(-1, facts, list(map(everywhere, facts))).changed
+        return self.rendezvous.publish(-1, facts, list(map(everywhere, facts)))
 
     def flash(self, *events: Tuple, text: str | None = None, places: bytes | None = None) -> None:
         made = [Event(self.events + number, items, text) for number, items in enumerate(events, 1)]

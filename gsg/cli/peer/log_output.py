@@ -8,11 +8,9 @@ its end how many more there were. A line is one line, whatever stands in it (:mo
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import logging
 import os
-import select
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -22,6 +20,7 @@ from threading import Condition, Thread
 
 from ...tuples.escaping import lines, one_line
 from ...wire.messages import Count
+from ..output import write_all
 
 MAX_LINES, MAX_BYTES = 2_000, 1024 * 1024
 """What waits to be written; what comes beyond is dropped and counted."""
@@ -168,11 +167,11 @@ class Outlet:
 
     def _run(self) -> None:
         while (line := self._next()) is not None:
-            problem = _write(self._descriptor, line)
+            problem = write_all(self._descriptor, line)
             with self._change:
                 self._writing = False
                 if problem is not None:
-                    self._waiting.failed(os.strerror(problem).lower())
+                    self._waiting.failed(os.strerror(problem.errno or errno.EIO).lower())
                     # A disk that is full may have room again, and who has gone for ever costs no more than this.
                     if not self._change.wait_for(lambda: self._closed, REST_S):
                         continue
@@ -198,21 +197,6 @@ class Outlet:
 
 def _encoded(line: str) -> bytes:
     return f"{line}\n".encode(errors="backslashreplace")
-
-
-def _write(descriptor: int, data: bytes) -> int | None:
-    """Write all of it; the number of the error where that is impossible."""
-    left = memoryview(data)
-    while left:
-        try:
-            left = left[os.write(descriptor, left) :]
-        except BlockingIOError:
-            # Another program that has the same terminal or pipe wants no waiting.
-            with contextlib.suppress(OSError, ValueError):
-                select.select([], [descriptor], [])
-        except OSError as error:
-            return error.errno or errno.EIO
-    return None
 
 
 class OneLine(logging.Formatter):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
-from ..filenames import FileName
+from .. import arguments
+from ..filenames import FileName, read_option_file
 from ..messages import say
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 SECRET_VARIABLE = "GSG_NETWORK_SECRET"
 OTHERS = stat.S_IRGRP | stat.S_IROTH
-
-AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
 _FILE = FileName(dir_okay=False, path_type=Path)
 SECRET_NEXT = "make one with `(umask 077; openssl rand -hex 32 > {file})`, and copy it to every peer"
@@ -55,11 +53,9 @@ _OPTIONS = [
 ]
 
 
-def with_options(command: AnyCommand) -> AnyCommand:
+def with_options(command: arguments.AnyCommand) -> arguments.AnyCommand:
     """Give a command these options; :func:`network_of` reads what they say."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return arguments.with_options(_OPTIONS)(command)
 
 
 def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str, peers_per_block: int) -> Network:
@@ -69,7 +65,7 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
 
     secret = None
     if secret_file is not None:
-        secret = _read(secret_file, "--secret-file", SECRET_NEXT).encode()
+        secret = read_option_file(secret_file, "--secret-file", SECRET_NEXT.format(file=secret_file)).encode()
         mode = stat.S_IMODE(secret_file.stat().st_mode) if os.name == "posix" and secret_file.is_file() else 0
         if mode & OTHERS:
             say(f"gsg: warning: {secret_file} can be read by others (mode {mode:04o}); chmod 600 it", err=True)
@@ -77,7 +73,7 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
         # Set and empty is a mistake, as of a script that did not find the secret: it is to open no network.
         secret = said.encode()
     try:
-        allowed = None if allow_peers is None else allowed_from(_read(allow_peers, "--allow-peers", ALLOWED_NEXT))
+        allowed = None if allow_peers is None else allowed_from(read_option_file(allow_peers, "--allow-peers", ALLOWED_NEXT))
     except BadNetwork as error:
         raise click.BadParameter(f"{allow_peers}: {error}", param_hint="--allow-peers") from None
     try:
@@ -98,18 +94,3 @@ def members_of(network: Network) -> str:
     if network.allowed is not None:
         return f"members: {allowed}come by, without a secret"
     return "members: everybody who reaches this peer; --secret-file FILE makes the network private"
-
-
-def _read(file: Path, option: str, next_step: str) -> str:
-    from ...errors import LocalError
-    from ...languages.files.encoding import read_text
-
-    try:
-        return read_text(file)
-    except FileNotFoundError:
-        raise click.BadParameter(f"there is no file {file}; {next_step.format(file=file)}", param_hint=option) from None
-    except OSError as error:
-        raise click.BadParameter(f"{file} cannot be read: {error}", param_hint=option) from None
-    except LocalError as error:
-        # Its first line alone: the others show what stands there, which may be a secret.
-        raise click.BadParameter(str(error).splitlines()[0], param_hint=option) from None

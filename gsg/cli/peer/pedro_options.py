@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from ..filenames import FileName
+from .. import arguments
+from ..filenames import FileName, read_option_file
 
 if TYPE_CHECKING:
     from ...peer import Peer
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 MAX_SIZE = 1024 * 1024
 """A line is held in memory whole. Its tokens bound how long it keeps a peer from all else (pedro_compat/terms/syntax.py)."""
 
-AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
-
+SECRET_NEXT = "write what Pedro clients are to say into its first line, for this user alone to read"
 _OPTIONS = [
     click.option(
         "--pedro", default=None, metavar="HOST:PORT", help="The door for Pedro clients (Pedro's own port is 4550). [default: none]"
@@ -60,11 +59,9 @@ _OPTIONS = [
 ]
 
 
-def with_options(command: AnyCommand) -> AnyCommand:
+def with_options(command: arguments.AnyCommand) -> arguments.AnyCommand:
     """Give a command these options; :class:`PedroOptions` has what they say."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return arguments.with_options(_OPTIONS)(command)
 
 
 def said_without_door(context: click.Context) -> None:
@@ -123,18 +120,4 @@ class PedroOptions:
 
     @staticmethod
     def _secret(file: Path) -> str:
-        from gsg.errors import LocalError
-        from gsg.languages.files.encoding import read_text
-
-        try:
-            return read_text(file).split("\n")[0].strip()
-        except FileNotFoundError:
-            raise click.BadParameter(
-                f"there is no file {file}; write what Pedro clients are to say into its first line, for this user alone to read",
-                param_hint="--pedro-secret",
-            ) from None
-        except OSError as error:
-            raise click.BadParameter(f"{file} cannot be read: {error}", param_hint="--pedro-secret") from None
-        except LocalError as error:
-            # Its first line alone: the others show what stands there, which may be the secret.
-            raise click.BadParameter(str(error).splitlines()[0], param_hint="--pedro-secret") from None
+        return read_option_file(file, "--pedro-secret", SECRET_NEXT).split("\n")[0].strip()

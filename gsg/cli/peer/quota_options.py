@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..arguments import AnyCommand, with_options
+
 if TYPE_CHECKING:
     from ...quotas import Quotas
-
-AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
 
 _SAYS = {
     "peer-templates": ("1000000", "Templates that one other peer may have posted here."),
@@ -24,11 +23,10 @@ _SAYS = {
 
 def with_quotas(command: AnyCommand) -> AnyCommand:
     """Add the options; the command gets those that were given, None for the others."""
-    for name, (default, says) in reversed(_SAYS.items()):
-        command = click.option(
-            f"--{name}", type=click.IntRange(min=1), metavar="N", help=f"{says} Beyond, it is refused.  [default: {default}]"
-        )(command)
-    return command
+    return with_options(
+        click.option(f"--{name}", type=click.IntRange(1), metavar="N", help=f"{says} Beyond, it is refused.  [default: {default}]")
+        for name, (default, says) in _SAYS.items()
+    )(command)
 
 
 def quotas_of(options: dict[str, Any]) -> Quotas:  # Any: click checked them

@@ -52,14 +52,8 @@ Send: TypeAlias = "Callable[..., Coroutine[Any, Any, object]]"  # Any: what a co
 def command(
     files: tuple[str, ...],
     scripts: tuple[str, ...],
-    format_name: str | None,
-    base: str | None,
-    lenient: bool,
-    retract: bool,
     audiences: tuple[str, ...],
-    as_json: bool,
-    quiet: bool,
-    url: str,
+    **given: Any,  # Any: click checked them
 ) -> None:
     """Publish the tuples of each FILE ('-' for standard input): facts, which stay until they are retracted, and events.
 
@@ -81,7 +75,7 @@ def command(
     if not files and not scripts:
         raise click.UsageError("give a FILE, '-' for standard input, or a script with -e TEXT, such as -e '(lamp, on)'")
     readers = [reader.strip() for some in audiences for reader in some.split(",")] if audiences else None
-    run(_publish(files, scripts, format_name, base, lenient, retract, readers, as_json, quiet, url))
+    run(_publish(files, scripts, readers=readers, **given))
 
 
 async def _publish(

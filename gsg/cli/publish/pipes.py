@@ -9,12 +9,10 @@ import asyncio
 import os
 import select
 import stat
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from threading import Semaphore, Thread
 from typing import IO, TYPE_CHECKING, Any
-
-from ...errors import GsgError
 
 if TYPE_CHECKING:
     from ...tuples.terms import Tuple
@@ -35,27 +33,43 @@ class Batch:
     tuples: list[Tuple]
 
 
+class Batches:
+    """Tuples of runs, in order, in batches of at most ``size``; a mistake is raised after the batch of all that came before it."""
+
+    def __init__(self, runs: Iterable[Run], size: int) -> None:
+        self._runs = runs
+        self._size = size
+        self._verb: Verb = "insert"
+        self.pending: list[Tuple] = []
+        """What was read and is in no batch yet."""
+
+    def __iter__(self) -> Iterator[Batch]:
+        try:
+            for verb, tuples in self._runs:
+                if self.pending and verb != self._verb:
+                    yield self.take_pending()
+                self._verb = verb
+                for items in tuples:
+                    self.pending.append(items)
+                    if len(self.pending) >= self._size:
+                        yield self.take_pending()
+        except Exception:
+            if self.pending:
+                yield self.take_pending()
+            raise
+        if self.pending:
+            yield self.take_pending()
+
+    def take_pending(self) -> Batch:
+        """The batch of what is pending, full or not."""
+        batch, self.pending = Batch(self._verb, self.pending), []
+        return batch
+
+
 async def batches(runs: Iterable[Run], size: int) -> AsyncIterator[Batch]:
-    """Batches in order; a mistake among the tuples is raised after the batch of all that came before it."""
-    verb: Verb = "insert"
-    batch: list[Tuple] = []
-    try:
-        for verb_of_run, tuples in runs:
-            if batch and verb_of_run != verb:
-                yield Batch(verb, batch)
-                batch = []
-            verb = verb_of_run
-            for items in tuples:
-                batch.append(items)
-                if len(batch) >= size:
-                    yield Batch(verb, batch)
-                    batch = []
-    except GsgError:
-        if batch:
-            yield Batch(verb, batch)
-        raise
-    if batch:
-        yield Batch(verb, batch)
+    """The batches of what is read without waiting."""
+    for batch in Batches(runs, size):
+        yield batch
 
 
 def is_pipe(stream: IO[bytes]) -> bool:
@@ -71,10 +85,7 @@ class Pipe:
 
     def __init__(self, stream: IO[bytes], read: Callable[[Any], Iterable[Run]], size: int) -> None:  # Any: has read(), no more
         self._descriptor = stream.fileno()
-        self._runs = read(self)
-        self._size = size
-        self._verb: Verb = "insert"
-        self._batch: list[Tuple] = []
+        self._batches = Batches(read(self), size)
         self._room = Semaphore(AHEAD)
         self._come: asyncio.Queue[Batch | Exception | None] = asyncio.Queue()
         """Limit: AHEAD, and how it ended."""
@@ -97,31 +108,22 @@ class Pipe:
 
     def read(self, size: int = -1) -> bytes:
         """For the parser, on the thread: what has come; when it pauses, what was parsed is handed over first."""
-        if self._batch and not select.select([self._descriptor], [], [], PAUSE_S)[0]:
-            self._hand_over()
+        if self._batches.pending and not select.select([self._descriptor], [], [], PAUSE_S)[0]:
+            self._hand_over(self._batches.take_pending())
         return b"" if self._closed else os.read(self._descriptor, size if size >= 0 else PIECE_BYTES)
 
     def _run(self) -> None:
         end = None
         try:
-            for verb, tuples in self._runs:
-                if self._batch and verb != self._verb:
-                    self._hand_over()
-                self._verb = verb
-                for items in tuples:
-                    self._batch.append(items)
-                    if len(self._batch) >= self._size:
-                        self._hand_over()
+            for batch in self._batches:
+                self._hand_over(batch)
         except Exception as error:  # whatever it is, it is for whoever asks for batches
             end = error
-        if self._batch:
-            self._hand_over()
         self._tell(end)
 
-    def _hand_over(self) -> None:
+    def _hand_over(self, batch: Batch) -> None:
         self._room.acquire()
-        batch, self._batch = self._batch, []
-        self._tell(Batch(self._verb, batch))
+        self._tell(batch)
 
     def _tell(self, what: Batch | Exception | None) -> None:
         if self._closed:

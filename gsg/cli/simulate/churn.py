@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from .running import How, mistakes_told, played, sweep_options
+from .running import How, run_sweep, sweep_options
 
 
 @click.command(short_help="Which matches are lost while peers come and go.")
@@ -18,38 +20,15 @@ from .running import How, mistakes_told, played, sweep_options
 @click.option("--epochs", default=10, show_default=True, help="How often peers die and others join.")
 @click.option("--runs", default=40, show_default=True, help="How often each setting is run, with other peers.")
 @sweep_options
-def command(
-    peers: int,
-    tuples: int,
-    subscriptions: int,
-    mix: str,
-    strategies: tuple[str, ...],
-    replicas: str,
-    dying: str,
-    epochs: int,
-    runs: int,
-    seed: int,
-    how: How,
-) -> None:
+def command(how: How, replicas: str, dying: str, **given: Any) -> None:  # Any: click checked them
     """Let peers die and join, with keys handed over and without, and count the matches that are lost.
 
     Matches are those of tuples and subscriptions as for load-balance; the strategy decides under which keys they meet. DIR gets all
     runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """
-    with mistakes_told():
-        from simulations.churn.runs import ChurnRequest, experiment
-        from simulations.engine.results import parse_numbers
+    from simulations.churn.runs import ChurnRequest, experiment
+    from simulations.engine.results import parse_numbers
 
-        request = ChurnRequest(
-            peers=peers,
-            tuples=tuples,
-            subscriptions=subscriptions,
-            mix=mix,
-            strategies=strategies,
-            replicas=parse_numbers(replicas, "--replicas", int) if replicas else (),
-            dying=parse_numbers(dying, "--dying", float),
-            epochs=epochs,
-            runs=runs,
-            seed=seed,
-        )
-        played(lambda title: experiment(request, title), how)
+    held = parse_numbers(replicas, "--replicas", int) if replicas else ()
+    request = ChurnRequest(replicas=held, dying=parse_numbers(dying, "--dying", float), **given)
+    run_sweep(lambda title: experiment(request, title), how)

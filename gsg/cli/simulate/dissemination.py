@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from .running import How, mistakes_told, played, sweep_options
+from .running import How, run_sweep, sweep_options
 
 
 @click.command(short_help="How views are exchanged, and how events spread.")
@@ -22,40 +24,29 @@ from .running import How, mistakes_told, played, sweep_options
 @click.option("--runs", default=5, show_default=True, help="How often the settings of the fewest agents are run.")
 @sweep_options
 def command(
+    how: How,
     peers: str,
     views: str,
-    exchanged: int,
     removed: str,
     subscribers: str,
-    settle: int,
-    rounds: int,
-    round_s: float,
     hop_ms: str,
-    runs: int,
-    seed: int,
-    how: How,
+    **given: Any,  # Any: click checked them
 ) -> None:
     """Exchange views after agents are removed, and spread an event among the subscribers of a topic.
 
     All settings are run with the fewest agents; more agents are run once each, with the largest views and the middle share removed.
     DIR gets all runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """
-    with mistakes_told():
-        from simulations.dissemination.cases import DisseminationRequest
-        from simulations.dissemination.runs import experiment
-        from simulations.engine.results import parse_numbers, parse_pair
+    from simulations.dissemination.cases import DisseminationRequest
+    from simulations.dissemination.runs import experiment
+    from simulations.engine.results import parse_numbers, parse_pair
 
-        request = DisseminationRequest(
-            agents=parse_numbers(peers, "--peers", int),
-            views=parse_numbers(views, "--views", int),
-            exchanged=exchanged,
-            removed=parse_numbers(removed, "--removed", float),
-            subscribers=parse_numbers(subscribers, "--subscribers", float),
-            settle=settle,
-            rounds=rounds,
-            round_s=round_s,
-            hop_ms=parse_pair(hop_ms, "--hop-ms"),
-            runs=runs,
-            seed=seed,
-        )
-        played(lambda _: experiment(request), how)
+    request = DisseminationRequest(
+        agents=parse_numbers(peers, "--peers", int),
+        views=parse_numbers(views, "--views", int),
+        removed=parse_numbers(removed, "--removed", float),
+        subscribers=parse_numbers(subscribers, "--subscribers", float),
+        hop_ms=parse_pair(hop_ms, "--hop-ms"),
+        **given,
+    )
+    run_sweep(lambda _: experiment(request), how)

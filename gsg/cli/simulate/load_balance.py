@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from .running import How, bar, mistakes_told, printed, run_options
-
-if TYPE_CHECKING:
-    from simulations.load_balance.balance import Counter
-    from simulations.load_balance.experiments import Balance, BalanceRequest
+from .running import How, print_results, run_by, run_options
 
 
 @click.command(short_help="Who would carry which load, strategy by strategy.")
@@ -36,63 +32,23 @@ if TYPE_CHECKING:
 )
 @click.option("--seeds", default=1, show_default=True, help="How many seeds, from --seed on; more than one give intervals.")
 @run_options(cut="Into how many parts tuples are cut. [default: one for each core]")
-def command(
-    peers: int | None,
-    tuples: int | None,
-    events: str | None,
-    trace: str | None,
-    subscriptions: int | None,
-    mix: str,
-    distinct: str,
-    zipf: str,
-    hours: float | None,
-    strategies: tuple[str, ...],
-    seeds: int,
-    seed: int,
-    how: How,
-) -> None:
+def command(how: How, events: str | None, trace: str | None, **given: Any) -> None:  # Any: click checked them
     """Spread the load of tuples and subscriptions over many peers, by strategies that peers could run.
 
     Without --strategy all standard ones are compared. DIR gets what each peer carries (Parquet), the numbers and the run's
     configuration (JSON), and report.html, which needs no network to be read.
     """
-    with mistakes_told():
-        from simulations.engine.places import read_from
-        from simulations.load_balance.experiments import BalanceRequest
+    from simulations.engine.places import read_from
+    from simulations.load_balance.balance import in_one_thread, on_spark
+    from simulations.load_balance.experiments import BalanceRequest, balance
+    from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, terminal_table
+    from simulations.load_balance.seeds import seeds_table
 
-        request = BalanceRequest(
-            peers=peers,
-            tuples=tuples,
-            events=None if events is None else str(read_from(events, "--events")),
-            trace=None if trace is None else str(read_from(trace, "--trace")),
-            subscriptions=subscriptions,
-            mix=mix,
-            distinct=distinct,
-            zipf=zipf,
-            hours=hours,
-            strategies=strategies,
-            seed=seed,
-            seeds=seeds,
-        )
-        found = _run(request, how)
-        from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, terminal_table
-        from simulations.load_balance.seeds import seeds_table
-
-        tables = [terminal_table(found.outcomes), *([seeds_table(found.over_seeds)] if found.over_seeds else [])]
-        printed(how, found.summary(), tables, f"{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)
-
-
-def _run(request: BalanceRequest, how: How) -> Balance:
-    from simulations.load_balance.experiments import balance
-
-    how.checked()
-    with bar() as (title, progress):
-
-        def counter() -> Counter:
-            from simulations.load_balance.balance import in_one_thread, on_spark
-
-            if not how.on_spark:
-                return in_one_thread(progress)
-            return on_spark(how.session(title), partitions=how.partitions, progress=progress)
-
-        return balance(request, counter, how.out, title, how.provenance)
+    request = BalanceRequest(
+        events=None if events is None else str(read_from(events, "--events")),
+        trace=None if trace is None else str(read_from(trace, "--trace")),
+        **given,
+    )
+    found = run_by(how, balance, request, in_one_thread, on_spark)
+    tables = [terminal_table(found.outcomes), *([seeds_table(found.over_seeds)] if found.over_seeds else [])]
+    print_results(how, found.summary(), tables, f"{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)

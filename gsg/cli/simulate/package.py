@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
+
+from .running import mistakes_told
 
 
 @click.command(short_help="Make the zip that spark-submit hands to a cluster.")
@@ -14,16 +14,12 @@ def command(name: str) -> None:
 
     It is said what the machines of the cluster need: those that count, and the one that drives the run.
     """
-    from simulations.engine.packaging import DISSEMINATION, DRIVER, EXECUTORS, write_package
-    from simulations.engine.places import written_to
-    from simulations.errors import SimulationError
+    with mistakes_told():
+        from simulations.engine.packaging import DISSEMINATION, DRIVER, EXECUTORS, write_package
+        from simulations.engine.places import written_to
 
-    try:
         file = written_to(name, "FILE")
         program = write_package(file)
-    except SimulationError as error:
-        click.echo(f"gsg: {error}", err=True)
-        sys.exit(2)
     click.echo(f"{file} and {program} are written; to run them on a cluster:")
     click.echo(f"  spark-submit --master MASTER --py-files {file} {program} load-balance --out DIR")
     click.echo(

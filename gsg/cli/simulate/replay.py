@@ -134,11 +134,11 @@ def _print(found: Answer, numbers: Numbers, show: int) -> None:
 
 
 def _table(found: Answer, show: int) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    from ..tables import plain_table
+
+    table = plain_table()
     table.add_column("came", justify="right", no_wrap=True)
     table.add_column("went", justify="right", no_wrap=True)
     for name in found.variables:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from .running import How, mistakes_told, played, sweep_options
+from .running import How, run_sweep, sweep_options
 
 
 @click.command(short_help="How far lookups go, and how many succeed.")
@@ -16,24 +18,14 @@ from .running import How, mistakes_told, played, sweep_options
 )
 @click.option("--runs", default=5, show_default=True, help="How many overlays of each setting, each with other peers.")
 @sweep_options
-def command(
-    peers: int,
-    lookups: int,
-    k: str,
-    dead: str,
-    runs: int,
-    seed: int,
-    how: How,
-) -> None:
+def command(how: How, k: str, dead: str, **given: Any) -> None:  # Any: click checked them
     """Look keys up in large overlays, of which a share of the peers is dead.
 
     Keys are hashes, so how lookups go depends neither on tuples nor on strategies. DIR gets all runs (Parquet), the numbers and the
     run's configuration (JSON), and report.html, which needs no network to be read.
     """
-    with mistakes_told():
-        from simulations.engine.results import parse_numbers
-        from simulations.routing.runs import RoutingRequest, experiment
+    from simulations.engine.results import parse_numbers
+    from simulations.routing.runs import RoutingRequest, experiment
 
-        k_values, shares = parse_numbers(k, "--k", int), parse_numbers(dead, "--dead", float)
-        request = RoutingRequest(peers=peers, lookups=lookups, k=k_values, dead=shares, runs=runs, seed=seed)
-        played(lambda _: experiment(request), how)
+    request = RoutingRequest(k=parse_numbers(k, "--k", int), dead=parse_numbers(dead, "--dead", float), **given)
+    run_sweep(lambda _: experiment(request), how)

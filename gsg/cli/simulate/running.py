@@ -9,18 +9,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
+
+from ..arguments import with_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from simulations.engine import results
     from simulations.engine.experiment import Experiment
+    from simulations.engine.results import Table
     from simulations.engine.spark_progress import Progress
-    from simulations.engine.sweep import Player
 
+Title: TypeAlias = Callable[[str], None]
+"""Names the part of a run that is under way."""
+Request = TypeVar("Request")
+Engine = TypeVar("Engine")
+Found = TypeVar("Found")
+Run: TypeAlias = Callable[[Request, Callable[[], Engine], Path, Title, Callable[[], dict[str, object]]], Found]
+"""An experiment: what is requested, what starts the engine, the folder of its results, a title, and what made them."""
 Command: TypeAlias = Callable[..., Any]  # Any: click calls it with whatever its options are
 
 
@@ -40,7 +48,7 @@ class How:
         """Whether Spark runs it."""
         return self.engine == "spark"
 
-    def session(self, title: Callable[[str], None]) -> SparkSession:
+    def session(self, title: Title) -> SparkSession:
         """Spark, started; ``title`` is told of it, since that takes seconds. Raises SimulationError."""
         from simulations.engine.spark import session
 
@@ -105,13 +113,9 @@ def run_options(*, cut: str) -> Callable[[Command], Command]:
                 from simulations.engine.places import written_to
 
                 given["out"] = written_to(given["out"])
-            how = How(**{one.name: given.pop(one.name) for one in fields(How)})
-            command(how=how, **given)
+                command(how=How(**{one.name: given.pop(one.name) for one in fields(How)}), **given)
 
-        found: Command = bundled
-        for option in reversed(options):
-            found = option(found)
-        return found
+        return with_options(options)(bundled)
 
     return decorated
 
@@ -120,39 +124,48 @@ sweep_options = run_options(cut="Into how many tasks the runs are put. [default:
 """Those of an experiment that is a sweep over parameters."""
 
 
-def played(experiment: Callable[[Callable[[str], None]], Experiment], how: How) -> None:
-    """Run an experiment under a bar and print what it came to; ``experiment`` makes it, told what names a part."""
-    from simulations.engine.experiment import run
-
+def run_by(
+    how: How,
+    run: Run[Request, Engine, Found],
+    request: Request,
+    in_one_thread: Callable[[Progress], Engine],
+    on_spark: Callable[..., Engine],
+) -> Found:
+    """Run what was requested under a bar, by one engine or the other. Raises SimulationError."""
     how.checked()
     with bar() as (title, progress):
 
-        def player() -> Player:
-            from simulations.engine.sweep import in_one_thread, on_spark
+        def engine() -> Engine:
+            if how.on_spark:
+                return on_spark(how.session(title), partitions=how.partitions, progress=progress)
+            return in_one_thread(progress)
 
-            if not how.on_spark:
-                return in_one_thread(progress)
-            return on_spark(how.session(title), partitions=how.partitions, progress=progress)
-
-        results = run(experiment(title), player, how.out, title, how.provenance)
-    printed(how, results.summary, results.tables, results.notes)
+        return run(request, engine, how.out, title, how.provenance)
 
 
-def printed(how: How, summary: list[dict[str, object]], tables: Sequence[results.Table], notes: str, left_out: str = "") -> None:
+def run_sweep(experiment: Callable[[Title], Experiment], how: How) -> None:
+    """Run sweeps over parameters and print what they came to; ``experiment`` makes them. Raises SimulationError."""
+    from simulations.engine.experiment import run
+    from simulations.engine.sweep import in_one_thread, on_spark
+
+    found = run_by(
+        how, lambda make, engine, out, title, made: run(make(title), engine, out, title, made), experiment, in_one_thread, on_spark
+    )
+    print_results(how, found.summary, found.tables, found.notes)
+
+
+def print_results(how: How, summary: list[dict[str, object]], tables: Sequence[Table], notes: str, left_out: str = "") -> None:
     """What a run came to, as one JSON document or as tables with what they mean, and what is to be said of its workload."""
     if how.as_json:
         if left_out:
             click.echo(f"gsg: warning: {left_out}", err=True)
         click.echo(json.dumps(summary, indent=2))
         return
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    from ..tables import console
+    from ..tables import console, plain_table
 
     output = console()
     for shown in tables:
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        table = plain_table()
         for number, heading in enumerate(shown.columns):
             # Digits that have no room go to the next line.
             table.add_column(heading, justify="right" if number else "left", no_wrap=not number, overflow="fold")
@@ -169,23 +182,21 @@ def printed(how: How, summary: list[dict[str, object]], tables: Sequence[results
 def mistakes_told() -> Iterator[None]:
     """One line and status 2 for whatever a run cannot be."""
     try:
+        # Where the extra is missing, numpy is what cannot be imported first, here or later.
         from simulations.errors import SimulationError
-    except ImportError as error:
-        # numpy is the first thing that is missing where the extra is.
-        click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
-        sys.exit(2)
-    try:
-        yield
-    except SimulationError as error:
-        click.echo(f"gsg: {error}", err=True)
-        sys.exit(2)
+
+        try:
+            yield
+        except SimulationError as error:
+            click.echo(f"gsg: {error}", err=True)
+            sys.exit(2)
     except ImportError as error:
         click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
         sys.exit(2)
 
 
 @contextmanager
-def bar() -> Iterator[tuple[Callable[[str], None], Progress]]:
+def bar() -> Iterator[tuple[Title, Progress]]:
     """What names the part of a run that is under way, and what is told how far it is; drawn where standard error is a terminal."""
     if not sys.stderr.isatty():
         yield (lambda _: None), (lambda _, __: None)

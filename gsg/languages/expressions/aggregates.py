@@ -213,44 +213,57 @@ class _Average(_Sum):
         return term_of((kind, single(made) if kind == FLOAT else made))
 
 
-class _Sorted(_Kept):
-    """The values in order, each once, with how often it is there."""
+class SortedBag:
+    """Values in the order of their keys, each once, with how often it is there."""
 
-    __slots__ = ("_aggregate", "_counts", "_order")
+    __slots__ = ("counts", "order")
+
+    def __init__(self) -> None:
+        self.counts: dict[Any, int] = {}  # Any: values that hash and keys that sort, here and below
+        self.order: list[tuple[Any, Any]] = []
+        """Each key with its value."""
+
+    def change(self, key: Any, value: Any, weight: int) -> None:
+        """A value comes or goes, so many times."""
+        count = self.counts.get(value, 0) + weight
+        if value not in self.counts:
+            self.order.insert(bisect_left(self.order, key, key=_first), (key, value))
+        if count:
+            self.counts[value] = count
+        else:
+            self.counts.pop(value, None)
+            del self.order[bisect_left(self.order, key, key=_first)]
+
+
+def _first(entry: tuple[Any, Any]) -> Any:  # Any: as above
+    return entry[0]
+
+
+class _Sorted(_Kept):
+    """The values in order."""
+
+    __slots__ = ("_aggregate", "_bag")
 
     def __init__(self, aggregate: Aggregated) -> None:
         self._aggregate = aggregate
-        self._counts: dict[Term, int] = {}
-        self._order: list[tuple[tuple[Any, ...], Term]] = []
+        self._bag = SortedBag()
 
     def change(self, value: Any, weight: int) -> None:  # Any: as above
-        count = self._counts.get(value, 0) + weight
-        key = total_rank(value)
-        if value not in self._counts:
-            self._order.insert(bisect_left(self._order, key, key=_first), (key, value))
-        if count:
-            self._counts[value] = count
-        else:
-            self._counts.pop(value, None)
-            del self._order[bisect_left(self._order, key, key=_first)]
-
-
-def _first(entry: tuple[tuple[Any, ...], Term]) -> tuple[Any, ...]:
-    return entry[0]
+        self._bag.change(total_rank(value), value, weight)
 
 
 class _Minimum(_Sorted):
     __slots__ = ()
 
     def result(self) -> Term | None:
-        return self._order[0][1] if self._order else None
+        return self._bag.order[0][1] if self._bag.order else None
 
 
 class _Maximum(_Sorted):
     __slots__ = ()
 
     def result(self) -> Term | None:
-        return self._order[-1][1] if self._order else None
+        return self._bag.order[-1][1] if self._bag.order else None
 
 
 class _Sample(_Minimum):
@@ -263,7 +276,7 @@ class _Concatenation(_Sorted):
 
     def result(self) -> Term | None:
         try:
-            texts = [(text_of(value), self._counts[value]) for _, value in self._order]
+            texts = [(text_of(value), self._bag.counts[value]) for _, value in self._bag.order]
         except ExpressionError:
             return None
         separator = self._aggregate.separator

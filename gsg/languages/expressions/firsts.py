@@ -5,10 +5,10 @@ The solutions of one row are a group, whose least key of ORDER BY is kept while 
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from dataclasses import dataclass
 from typing import Any
 
+from .aggregates import SortedBag
 from .operators import Ordered
 
 FIRST = ".first"
@@ -30,28 +30,20 @@ class First:
 
 
 class _Keys:
-    """The keys of one group in order, each once, with how often it is there."""
+    """The keys of one group in order."""
 
-    __slots__ = ("_counts", "_order", "_sorted")
+    __slots__ = ("_bag", "_order")
 
     def __init__(self, order: Ordered) -> None:
         self._order = order
-        self._counts: dict[Any, int] = {}  # Any: order keys are opaque, here and below
-        self._sorted: list[Any] = []
+        self._bag = SortedBag()
 
-    def change(self, values: tuple[Any, ...], weight: int) -> None:
+    def change(self, values: tuple[Any, ...], weight: int) -> None:  # Any: terms and None; order keys are opaque, here and below
         key = self._order(values)
-        count = self._counts.get(key, 0) + weight
-        if key not in self._counts:
-            insort(self._sorted, key)
-        if count:
-            self._counts[key] = count
-        else:
-            self._counts.pop(key, None)
-            del self._sorted[bisect_left(self._sorted, key)]
+        self._bag.change(key, key, weight)
 
     def result(self) -> Any:
-        return self._sorted[0] if self._sorted else None
+        return self._bag.order[0][0] if self._bag.order else None
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """GSG script: INSERT, DELETE, NOTIFY and SUBSCRIBE blocks (docs/script.md).
 
-Reading is all or nothing: a script with a mistake gives BadText with its place, and no block of it.
+BlockScope is all or nothing: a script with a mistake gives BadText with its place, and no block of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The parser behind script.py: lark's tables and what each rule makes.
+"""The parser of GSG script: lark's tables and what each rule makes.
 
 Imported on first use, since lark and the grammar take 120 ms. The parser runs the transformer as it reduces, so no tree is built;
-mistakes that only a rule's meaning shows are raised as Mistake with their offset and get their line and caret in script.py.
+mistakes that only a rule's meaning shows are raised as Mistake with their offset and get their line and caret in __init__.py.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from ..expressions.signatures import wrong_call
 from ..expressions.strings import wrong_constants
 from ..query import Query
 from ..scope import MAX_DEPTH
-from .meaning import query_of
 from .mistakes import BLOCKS, Place, describe, quote
 from .syntax import (
-    Asked,
     Body,
-    Called,
-    Either,
+    CallNode,
+    ConstantNode,
     Element,
+    ExistsNode,
+    ExpressionNode,
     Filter,
     Grouping,
     Having,
     Item,
     Let,
     Limits,
-    Named,
-    Optional,
+    NotGroup,
+    OptionalGroup,
     Ordering,
-    Said,
     Sort,
     Subscription,
-    Value,
-    Without,
+    UnionGroup,
+    VariableNode,
 )
+from .translation import translate
 from .windows import window_of
 
 MAX_BRACES = 32
@@ -65,7 +65,7 @@ def parse_script(text: str) -> tuple[Block, ...]:
     blocks: list[Block] = []
     end = len(text)
     for position, block in reversed(said):
-        blocks.append(Subscribe(query_of(block), text[position:end].rstrip()) if isinstance(block, Subscription) else block)
+        blocks.append(Subscribe(translate(block), text[position:end].rstrip()) if isinstance(block, Subscription) else block)
         end = position
     return tuple(reversed(blocks))
 
@@ -74,10 +74,10 @@ def parse_subscription(text: str) -> Query:
     """One subscription; raises Mistake."""
     parsed: tuple[int, Subscription] | Body = _parse(text, "subscription")
     if isinstance(parsed, tuple):
-        return query_of(parsed[1])
-    if len(parsed.elements) == 1 and isinstance(parsed.elements[0], Either) and len(parsed.elements[0].bodies) == 1:
+        return translate(parsed[1])
+    if len(parsed.elements) == 1 and isinstance(parsed.elements[0], UnionGroup) and len(parsed.elements[0].bodies) == 1:
         (parsed,) = parsed.elements[0].bodies
-    return query_of(Subscription(len(text) - len(text.lstrip()), parsed))
+    return translate(Subscription(len(text) - len(text.lstrip()), parsed))
 
 
 def build() -> None:
@@ -119,10 +119,10 @@ def _explain(text: str, error: UnexpectedInput) -> NoReturn:
 @cache
 def _parser() -> Lark:
     grammar = Path(__file__).with_name("script.lark").read_text("utf-8")
-    return Lark(grammar, parser="lalr", lexer="contextual", start=["script", "subscription"], transformer=_Meaning())
+    return Lark(grammar, parser="lalr", lexer="contextual", start=["script", "subscription"], transformer=_Builder())
 
 
-class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes its own kind
+class _Builder(Transformer[Token, Any]):  # Any: every rule and terminal makes its own kind
     """What each terminal (upper case) and rule (lower case) of script.lark makes."""
 
     def script(self, blocks: list[Any]) -> list[Any]:
@@ -192,27 +192,19 @@ class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes i
         depths, braces = zip((0, 0), *map(_nesting, elements), strict=True)
         return Body(tuple(elements), max(depths), max(braces))
 
-    def without(self, children: list[Any]) -> Without:
-        body: Body = children[1]
-        if not body.elements:
-            raise Mistake(children[0].start_pos, "this NOT group is empty and would refuse every row; expected a tuple in it")
-        _check_braces(children[0], body)
-        return Without(children[0].start_pos, body)
+    def without(self, children: list[Any]) -> NotGroup:
+        body = _checked_group(children, "this NOT group is empty and would refuse every row; expected a tuple in it")
+        return NotGroup(children[0].start_pos, body)
 
-    def optional(self, children: list[Any]) -> Optional:
-        body: Body = children[1]
-        if not body.elements:
-            raise Mistake(children[0].start_pos, "this OPTIONAL group is empty and adds nothing; expected a tuple in it")
-        _check_braces(children[0], body)
-        return Optional(children[0].start_pos, body)
+    def optional(self, children: list[Any]) -> OptionalGroup:
+        body = _checked_group(children, "this OPTIONAL group is empty and adds nothing; expected a tuple in it")
+        return OptionalGroup(children[0].start_pos, body)
 
     def braces(self, children: list[Any]) -> Body:
-        _check_braces(children[0], children[1])
-        body: Body = children[1]
-        return body
+        return _checked_group(children, "")
 
-    def either(self, children: list[Any]) -> Either:
-        return Either(tuple(child for child in children if isinstance(child, Body)))
+    def either(self, children: list[Any]) -> UnionGroup:
+        return UnionGroup(tuple(child for child in children if isinstance(child, Body)))
 
     def filter(self, children: list[Any]) -> Filter:
         return Filter(children[0].start_pos, children[1])
@@ -221,46 +213,44 @@ class _Meaning(Transformer[Token, Any]):  # Any: every rule and terminal makes i
         _, name, expression = children
         return Let(name.start_pos, name[1:], expression)
 
-    def name(self, children: list[Token]) -> Named:
-        return Named(children[0].start_pos or 0, children[0][1:])
+    def name(self, children: list[Token]) -> VariableNode:
+        return VariableNode(children[0].start_pos or 0, children[0][1:])
 
-    def value(self, children: list[Term]) -> Value:
-        return Value(children[0])
+    def value(self, children: list[Term]) -> ConstantNode:
+        return ConstantNode(children[0])
 
-    def parenthesised(self, children: list[Any]) -> Said:
-        said: Said = children[1]
-        return said
+    def parenthesised(self, children: list[Any]) -> ExpressionNode:
+        inner: ExpressionNode = children[1]
+        return inner
 
-    def prefixed(self, children: list[Any]) -> Said:
+    def prefixed(self, children: list[Any]) -> ExpressionNode:
         sign, operand = children
-        return _called(sign, {"!": "!", "-": "MINUS", "+": "PLUS"}[sign], operand)
+        return _call_node(sign, {"!": "!", "-": "MINUS", "+": "PLUS"}[sign], operand)
 
-    def sum(self, children: list[Any]) -> Said:
+    def sum(self, children: list[Any]) -> ExpressionNode:
         left, symbol, right = children
-        return _called(symbol, str(symbol), left, right)
+        return _call_node(symbol, str(symbol), left, right)
 
     product = comparison = sum
 
-    def disjunction(self, children: list[Any]) -> Said:
-        return _called(children[1], str(children[1]), *children[::2])
+    def disjunction(self, children: list[Any]) -> ExpressionNode:
+        return _call_node(children[1], str(children[1]), *children[::2])
 
     conjunction = disjunction
 
-    def contained(self, children: list[Any]) -> Said:
+    def contained(self, children: list[Any]) -> ExpressionNode:
         wanted, keyword, _, *listed = children
-        made = _called(keyword, "IN", wanted, *(item for item in listed if item is not None))
-        return made if keyword.type == "IN" else _called(keyword, "!", made)
+        made = _call_node(keyword, "IN", wanted, *(item for item in listed if item is not None))
+        return made if keyword.type == "IN" else _call_node(keyword, "!", made)
 
-    def call(self, children: list[Any]) -> Said:
+    def call(self, children: list[Any]) -> ExpressionNode:
         name, _, distinct, *arguments = children
-        return _call(name, distinct, arguments)
+        return _checked_call(name, distinct, arguments)
 
-    def exists(self, children: list[Any]) -> Asked:
-        keyword, body = children
-        if not body.elements:
-            raise Mistake(keyword.start_pos, "this EXISTS group is empty and says the same of every row; expected a tuple in it")
-        _check_braces(keyword, body)
-        return Asked(keyword.start_pos, body, keyword.type == "NOT_EXISTS", body.depth + 1, body.braces + 1)
+    def exists(self, children: list[Any]) -> ExistsNode:
+        keyword = children[0]
+        body = _checked_group(children, "this EXISTS group is empty and says the same of every row; expected a tuple in it")
+        return ExistsNode(keyword.start_pos, body, keyword.type == "NOT_EXISTS", body.depth + 1, body.braces + 1)
 
     def tagged(self, children: list[Any]) -> Term:
         return literal(children[0], "", children[1][1:])
@@ -340,47 +330,52 @@ def _item(item: Any) -> object:
 def _nesting(element: Element) -> tuple[int, int]:
     """The depth of an element of a body, and how many groups are nested in it."""
     match element:
-        case Without(body=body) | Optional(body=body):
+        case NotGroup(body=body) | OptionalGroup(body=body):
             return body.depth + 1, body.braces + 1
-        case Either(bodies=bodies):
+        case UnionGroup(bodies=bodies):
             return max(body.depth for body in bodies) + 1, max(body.braces for body in bodies) + 1
         case Filter(expression=expression) | Let(expression=expression):
             return expression.depth, expression.braces
     return 0, 0
 
 
-def _check_braces(opening: Token, body: Body) -> None:
+def _checked_group(children: list[Any], problem_if_empty: str) -> Body:  # Any: a token and a Body
+    opening: Token = children[0]
+    body: Body = children[1]
+    if problem_if_empty and not body.elements:
+        raise Mistake(opening.start_pos or 0, problem_if_empty)
     if body.braces >= MAX_BRACES:
         raise Mistake(opening.start_pos or 0, f"groups in braces are nested more than {MAX_BRACES} deep")
+    return body
 
 
-def _called(token: Token, function: str, *arguments: Said, distinct: bool = False) -> Called:
+def _call_node(token: Token, function: str, *arguments: ExpressionNode, distinct: bool = False) -> CallNode:
     depth = max((argument.depth for argument in arguments), default=0) + 1
     if depth > MAX_DEPTH:
         raise Mistake(token.start_pos or 0, f"operators are nested more than {MAX_DEPTH} deep; name a part of it with LET")
     braces = max((argument.braces for argument in arguments), default=0)
-    return Called(token.start_pos or 0, function, arguments, depth, braces, distinct)
+    return CallNode(token.start_pos or 0, function, arguments, depth, braces, distinct)
 
 
-def _call(name: Token, distinct: Token | None, arguments: list[Any]) -> Said:
+def _checked_call(name: Token, distinct: Token | None, arguments: list[Any]) -> ExpressionNode:
     function = name.upper()
     whole = len(arguments) == 1 and isinstance(arguments[0], Token)
     if whole and function == "COUNT":
-        return _called(name, function, distinct=distinct is not None)
+        return _call_node(name, function, distinct=distinct is not None)
     problem = wrong_call(function, len(arguments))
     if not problem and whole:
         problem = f"only COUNT is of *; expected an expression, such as {function}(?x)"
     if not problem and distinct is not None and function not in AGGREGATES:
         problem = f"DISTINCT belongs to aggregates, such as COUNT(DISTINCT ?x), and {function} is none"
-    if not problem and function == "BOUND" and not isinstance(arguments[0], Named):
+    if not problem and function == "BOUND" and not isinstance(arguments[0], VariableNode):
         problem = "BOUND is of a variable, such as BOUND(?x)"
     if not problem:
-        constants = [argument.term if isinstance(argument, Value) else None for argument in arguments]
+        constants = [argument.term if isinstance(argument, ConstantNode) else None for argument in arguments]
         problem = wrong_constants(function, constants)
         problem = problem and f"{function} with {problem}"
     if problem:
         raise Mistake(name.start_pos or 0, problem)
-    return _called(name, function, *arguments, distinct=distinct is not None)
+    return _call_node(name, function, *arguments, distinct=distinct is not None)
 
 
 def _count(keyword: Token, number: Term) -> int:

@@ -1,4 +1,4 @@
-"""What a SUBSCRIBE block says, as it was read: the parser makes it, and _meaning.py makes a query of it.
+"""The syntax tree of a SUBSCRIBE block: grammar.py makes it of a text, and translation.py makes a query of it.
 
 Expressions and bodies know how deep they are: ``depth`` counts operators, calls and groups inside each other, ``braces`` groups
 alone.
@@ -15,7 +15,7 @@ from ...tuples.terms import Term
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value:
+class ConstantNode:
     """A constant."""
 
     term: Term
@@ -24,7 +24,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Named:
+class VariableNode:
     """A variable."""
 
     position: int
@@ -34,19 +34,19 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Called:
+class CallNode:
     """An operator or function of its arguments, by its name in upper case, or an aggregate of its one argument (none for ``*``)."""
 
     position: int
     function: str
-    arguments: tuple[Said, ...]
+    arguments: tuple[ExpressionNode, ...]
     depth: int
     braces: int
     distinct: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class ExistsNode:
     """``EXISTS { ... }`` or ``NOT EXISTS { ... }``."""
 
     position: int
@@ -56,11 +56,11 @@ class Asked:
     braces: int
 
 
-Said: TypeAlias = Value | Named | Called | Asked
+ExpressionNode: TypeAlias = ConstantNode | VariableNode | CallNode | ExistsNode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Without:
+class NotGroup:
     """``NOT { ... }``."""
 
     position: int
@@ -68,7 +68,7 @@ class Without:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Optional:
+class OptionalGroup:
     """``OPTIONAL { ... }``."""
 
     position: int
@@ -76,7 +76,7 @@ class Optional:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Either:
+class UnionGroup:
     """``{ ... } UNION { ... }``, or one group in braces of its own."""
 
     bodies: tuple[Body, ...]
@@ -87,7 +87,7 @@ class Filter:
     """``FILTER expression``."""
 
     position: int
-    expression: Said
+    expression: ExpressionNode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,10 +96,10 @@ class Let:
 
     position: int
     name: str
-    expression: Said
+    expression: ExpressionNode
 
 
-Element: TypeAlias = rete.Condition | Without | Optional | Either | Filter | Let
+Element: TypeAlias = rete.Condition | NotGroup | OptionalGroup | UnionGroup | Filter | Let
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,14 +117,14 @@ class Item:
 
     position: int
     name: str
-    expression: Said | None = None
+    expression: ExpressionNode | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sort:
     """One of what ORDER BY says."""
 
-    expression: Said
+    expression: ExpressionNode
     descends: bool
 
 
@@ -141,7 +141,7 @@ class Having:
     """``HAVING expression``."""
 
     position: int
-    expression: Said
+    expression: ExpressionNode
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,9 +1,10 @@
 """SPARQL 1.1 as a language of standing queries: SELECT, ASK and CONSTRUCT over one graph.
 
 Not here: updates, DESCRIBE, FROM, GRAPH and SERVICE, which are refused by name. What a query means is SPARQL's; how its answer
-is kept right is rete's. Reading goes source.py (placeholders) -> reading.py (rdflib's parser, errors; grammar.py) -> reader.py
-(terms, expressions), translating.py (patterns), modifiers.py (SELECT and what follows) and constructing.py (CONSTRUCT) ->
-rete.algebra. Expressions are evaluated by gsg.languages.expressions. rdflib is imported when the first query is read.
+is kept right is rete's. A text goes through placeholders.py (what rdflib would change) -> parsing.py (rdflib's parser, with the
+grammar of grammar.py; errors) -> terms.py (terms, expressions), patterns.py with paths.py, modifiers.py (SELECT and what follows)
+and construct.py (CONSTRUCT) -> rete.algebra. Expressions are evaluated by gsg.languages.expressions. rdflib is imported when the
+first query is read.
 
 Some functions are of a moment, and a standing query has none: NOW() is when the query was read; RAND(), UUID(), STRUUID() and
 BNODE() depend on the subscription's seed, the place in the text and the solution, so that a solution leaves with the value that
@@ -21,10 +22,9 @@ from rete import algebra
 
 from ...errors import BadQuery
 from ..bad_text import Mistake, bad_text
-from ..expressions.operators import Ordered
 from ..scope import MAX_DEPTH, depth
-from .construct import TRIPLE, Graph
-from .iris import Names
+from .construct import TRIPLE, ConstructTemplate
+from .iris import Prologue
 from .modifiers import Modified, subselect
 from .parsing import parse_tree
 from .patterns import Patterns
@@ -40,14 +40,13 @@ _FORMS = {"SelectQuery": "SELECT", "AskQuery": "ASK", "ConstructQuery": "CONSTRU
 class SparqlQuery:
     """A query: ``tree`` has its solutions, ``select`` says which names make a row.
 
-    ``form`` is SELECT, ASK (one empty row while it is true) or CONSTRUCT (a row is a triple: constructing.py).
-    ``ordered`` sorts the rows for a reader, where ORDER BY reads selected names only; LIMIT and OFFSET are in the tree.
+    ``form`` is SELECT, ASK (one empty row while it is true) or CONSTRUCT (a row is a triple: construct.py).
+    ORDER BY is in the tree where LIMIT or OFFSET follow it; alone it says nothing, as rows are told when they come and go.
     """
 
     form: str
     tree: algebra.Algebra
     select: tuple[str, ...]
-    ordered: Ordered | None = None
 
 
 def parse_query(
@@ -75,29 +74,29 @@ def parse_query(
 def _translated(
     parsed: Any, source: Source, base: str, now: Callable[[], datetime] | None, seed: Callable[[], str] | None
 ) -> SparqlQuery:
-    prologue, query = parsed
+    declarations, query = parsed
     form = _FORMS[kind_of(query)]
-    reader = Reader(source, _names(prologue, base), now, seed)
+    reader = Reader(source, _prologue(declarations, base), now, seed)
     modified = Modified(Patterns(reader, subselect), query)
     tree, select = modified.tree, modified.select
     if form == "CONSTRUCT":
-        graph = Graph(reader, query, tree)
-        tree, select = graph.of(modified.projected(graph.reads)), TRIPLE
+        graph = ConstructTemplate(reader, query, tree)
+        tree, select = graph.graph_of(modified.projected(graph.reads)), TRIPLE
     else:
         tree = modified.projected(select if form == "SELECT" else ())
     if depth(tree) > MAX_DEPTH:
         raise BadQuery(f"the query is more than {MAX_DEPTH} operators deep; expected shorter chains, or several queries")
     if form == "ASK":
         return SparqlQuery(form, algebra.Distinct(tree), ())
-    sorts = form == "SELECT" and modified.order is not None and set(modified.order.names) <= set(select)
-    return SparqlQuery(form, tree, select, modified.order if sorts else None)
+    return SparqlQuery(form, tree, select)
 
 
-def _names(prologue: Any, base: str) -> Names:  # Any: rdflib's parse tree is untyped, here and below
-    names = Names(base)
-    for declaration in prologue:
+def _prologue(declarations: Any, base: str) -> Prologue:  # Any: rdflib's parse tree is untyped, here and below
+    prologue = Prologue(base)
+    for declaration in declarations:
+        iri = prologue.iri(str(declaration.iri)).value
         if kind_of(declaration) == "Base":
-            names.base = names.iri(str(declaration.iri)).value
+            prologue.base = iri
         else:
-            names.prefixes[str(declaration.prefix or "")] = names.iri(str(declaration.iri)).value
-    return names
+            prologue.prefixes[str(declaration.prefix or "")] = iri
+    return prologue

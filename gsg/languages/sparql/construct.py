@@ -32,7 +32,7 @@ _MADE = tuple("." + name for name in TRIPLE)
 _EMPTY = algebra.Values(_MADE, ())
 
 
-class Graph:
+class ConstructTemplate:
     """The template of one CONSTRUCT over the solutions of a tree."""
 
     def __init__(self, reader: Reader, query: Any, solutions: algebra.Algebra) -> None:  # Any: rdflib's parse tree is untyped
@@ -47,7 +47,7 @@ class Graph:
         self.reads = tuple(dict.fromkeys((*used, *in_scope(solutions)) if self._fresh else used))
         """The names of a solution that the template needs."""
 
-    def of(self, tree: algebra.Algebra) -> algebra.Algebra:
+    def graph_of(self, tree: algebra.Algebra) -> algebra.Algebra:
         """The graph, from the solutions with just the names of ``reads``."""
         if self._fresh:
             tree = algebra.Numbered(tree, self._copy)

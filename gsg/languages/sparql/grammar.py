@@ -1,9 +1,9 @@
 """rdflib's grammar of SPARQL queries, without its search for comments, and without tries that cannot succeed.
 
-rdflib's looks for a comment before each token and each try at one, which is half of what reading a query costs; source.py has
-made spaces of them. It tries each alternative at each place, which is half of the rest; beginnings.py tells those that can begin
-with what stands there. It reads each triple of a block or template by one recursion more; here they are a repetition. rdflib's own
-grammar stays as it is, for whoever else uses it: this is a copy of its elements.
+rdflib's looks for a comment before each token and each try at one, which is half of what reading a query costs; placeholders.py
+has made spaces of them. It tries each alternative at each place, which is half of the rest; first_sets.py tells those that can
+begin with what stands there. It reads each triple of a block or template by one recursion more; here they are a repetition.
+rdflib's own grammar stays as it is, for whoever else uses it: this is a copy of its elements.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def grammar() -> ParserElement:
     from rdflib.plugins.sparql import parser
     from rdflib.plugins.sparql.parserutils import ParamList
 
-    from .first_sets import try_what_can_begin
+    from .first_sets import use_first_sets
 
     flat = {
         id(parser.TriplesBlock): _repeated(ParamList("triples", parser.TriplesSameSubjectPath)),
         id(parser.ConstructTriples): _repeated(ParamList("template", parser.TriplesSameSubject)),
     }
-    return try_what_can_begin(without_comments(parser.Query, flat))
+    return use_first_sets(without_comments(parser.Query, flat))
 
 
 def _repeated(triples: ParserElement) -> ParserElement:
@@ -41,7 +41,7 @@ def _repeated(triples: ParserElement) -> ParserElement:
 
 
 def without_comments(root: ParserElement, instead: Mapping[int, ParserElement] = MappingProxyType({})) -> ParserElement:
-    """A copy of a grammar, whose elements refer to each other in circles, that takes comments for nothing special.
+    """A copy of a grammar, whose elements refer to each other in circles, that takes comments for nothing scope.
 
     ``instead`` has what takes the place of some elements, by their id.
     """

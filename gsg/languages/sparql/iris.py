@@ -10,8 +10,8 @@ from ..expressions.iris import resolve
 _LOCAL_ESCAPE = re.compile(r"\\([_~.\-!$&'()*+,;=/?#@%])")
 
 
-class Names:
-    """The base and the prefixes that are declared so far."""
+class Prologue:
+    """The base and the prefixes that a query has declared so far."""
 
     def __init__(self, base: str = "") -> None:
         self.base = base

@@ -13,18 +13,18 @@ from ..expressions.operators import Computed, Ordered
 from ..expressions.tree import Expression, Name
 from ..groups import Aggregates, Conditions, decided, joined, projected, sliced
 from ..scope import visible
-from .patterns import InPattern, Patterns
+from .patterns import Patterns, PatternScope
 from .terms import Reader, kind_of
 
 
-class InAggregate(InPattern):
+class AggregateScope(PatternScope):
     """Expressions inside an aggregate: over the solutions of the group."""
 
     def names(self) -> tuple[str, ...]:
         return in_scope(self.tree)
 
 
-class OfGroups(InPattern):
+class GroupScope(PatternScope):
     """Expressions over groups: of keys, aggregates, and what SELECT has named before."""
 
     def __init__(self, patterns: Patterns, tree: algebra.Algebra, keys: tuple[str, ...]) -> None:
@@ -57,7 +57,7 @@ class OfGroups(InPattern):
         if type(part.vars) is str and part.vars == "*":
             solution = visible(self.tree) if distinct else ()
             return self.aggregates.value(Aggregated(function, None, distinct, solution=solution), [])
-        inside = InAggregate(self._patterns, self.tree)
+        inside = AggregateScope(self._patterns, self.tree)
         inner = self._patterns.reader.expression(part.vars, inside)
         separator = " " if part.separator is None or function != "GROUP_CONCAT" else str(part.separator)
         return self.aggregates.value(Aggregated(function, inner, distinct, separator), inside.inner)
@@ -88,44 +88,44 @@ class Modified:
 
     def _plain(self, projection: list[Any]) -> None:
         self._trailing_values()
-        special = InPattern(self._patterns, self.tree)
+        scope = PatternScope(self._patterns, self.tree)
         for variable in projection:
             name = str(variable.var or variable.evar)
             if variable.evar is not None:
-                self.tree = self._patterns.extended(self.tree, name, variable.expr, InPattern(self._patterns, self.tree), "SELECT")
+                self.tree = self._patterns.extended(self.tree, name, variable.expr, "SELECT")
             self._select(name)
-        self._read_order(special)
+        self._read_order(scope)
 
     def _grouped(self, projection: list[Any]) -> None:
         if not projection and kind_of(self.part) in ("SelectQuery", "SubSelect"):
             raise BadQuery("SELECT * cannot be grouped; expected the keys of GROUP BY and aggregates")
         keys = self._keys()
         before = self.tree
-        special = OfGroups(self._patterns, before, keys)
+        scope = GroupScope(self._patterns, before, keys)
         computed: list[tuple[str, Expression]] = []
         for variable in projection:
             name = str(variable.var or variable.evar)
             if variable.evar is None:
-                special.variable(name)
+                scope.variable(name)
             else:
                 if name in visible(before) or name in dict(computed):
                     raise BadQuery(
                         f"SELECT gives ?{name} a value, and ?{name} has one already; expected a variable that is not in use"
                     )
-                computed.append((name, self._reader.expression(variable.expr, special)))
-                special.named(name)
+                computed.append((name, self._reader.expression(variable.expr, scope)))
+                scope.named(name)
             self._select(name)
-        in_select = list(special.inner)
-        special.inner.clear()
-        special.strict = False
-        self._read_order(special, apply=False)
-        in_order = list(special.inner)
-        special.inner.clear()
+        in_select = list(scope.inner)
+        scope.inner.clear()
+        scope.strict = False
+        self._read_order(scope, apply=False)
+        in_order = list(scope.inner)
+        scope.inner.clear()
         having = Conditions()
         # A name of SELECT has no value yet where HAVING is decided (section 18.2.4.2).
         for condition in self.part.having.condition if self.part.having else ():
-            self._patterns.condition(condition, special, having)
-        self.tree = having.restrict(special.aggregates.group(before, keys))
+            self._patterns.condition(condition, scope, having)
+        self.tree = having.restrict(scope.aggregates.group(before, keys))
         self._trailing_values()
         self.tree = decided(self.tree, in_select)
         for name, expression in computed:
@@ -138,12 +138,12 @@ class Modified:
             expression, name = condition, None
             if kind_of(condition) == "GroupAs":
                 expression, name = condition.expr, condition.var
-            read = self._reader.expression(expression, InPattern(self._patterns, self.tree))
+            read = self._reader.expression(expression, PatternScope(self._patterns, self.tree))
             if name is None and isinstance(read, Name):
                 keys.append(read.name)
                 continue
             key = self._reader.hidden_name("key") if name is None else str(name)
-            self.tree = self._patterns.extended(self.tree, key, expression, InPattern(self._patterns, self.tree), "GROUP BY")
+            self.tree = self._patterns.extended(self.tree, key, expression, "GROUP BY")
             keys.append(key)
         return tuple(dict.fromkeys(keys))
 
@@ -155,16 +155,16 @@ class Modified:
         if self.part.valuesClause is not None:
             self.tree = joined(self.tree, self._patterns.values(self.part.valuesClause))
 
-    def _read_order(self, special: InPattern, *, apply: bool = True) -> None:
+    def _read_order(self, scope: PatternScope, *, apply: bool = True) -> None:
         if not self.part.orderby:
             return
         keys = []
         for condition in self.part.orderby.condition:
             descends = condition.order is not None and str(condition.order).upper() == "DESC"
-            keys.append((self._reader.expression(condition.expr, special), descends))
+            keys.append((self._reader.expression(condition.expr, scope), descends))
         self.order = Ordered(tuple(keys))
         if apply:
-            self.tree = decided(self.tree, special.inner)
+            self.tree = decided(self.tree, scope.inner)
 
     def projected(self, names: tuple[str, ...]) -> algebra.Algebra:
         """The tree with these names only, distinct and sliced as the text says."""

@@ -34,43 +34,9 @@ _UNSUPPORTED = {
 }
 """Words that mean one thing wherever they stand, with what is to be said of it."""
 _FORMS = ("SELECT", "ASK", "CONSTRUCT")
-_KEYWORDS = frozenset(
-    [
-        "BASE",
-        "PREFIX",
-        "SELECT",
-        "ASK",
-        "CONSTRUCT",
-        "DESCRIBE",
-        "WHERE",
-        "DISTINCT",
-        "REDUCED",
-        "FROM",
-        "NAMED",
-        "GROUP",
-        "BY",
-        "HAVING",
-        "ORDER",
-        "ASC",
-        "DESC",
-        "LIMIT",
-        "OFFSET",
-        "VALUES",
-        "UNDEF",
-        "OPTIONAL",
-        "MINUS",
-        "UNION",
-        "FILTER",
-        "BIND",
-        "AS",
-        "EXISTS",
-        "NOT",
-        "IN",
-        "GRAPH",
-        "SERVICE",
-        "SILENT",
-    ]
-)
+_WORDS = """BASE PREFIX SELECT ASK CONSTRUCT DESCRIBE WHERE DISTINCT REDUCED FROM NAMED GROUP BY HAVING ORDER ASC DESC LIMIT OFFSET
+VALUES UNDEF OPTIONAL MINUS UNION FILTER BIND AS EXISTS NOT IN GRAPH SERVICE SILENT"""
+_KEYWORDS = frozenset(_WORDS.split())
 _SIGNS_BEFORE = frozenset(("(", ",", "!", "&&", "||", "=", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/"))
 _WORDS_BEFORE = frozenset(("FILTER", "HAVING", "BY", "ASC", "DESC", "DISTINCT"))
 """What stands before a call in an expression."""

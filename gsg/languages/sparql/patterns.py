@@ -1,4 +1,4 @@
-"""Graph patterns: from the parse tree to rete.algebra (SPARQL 1.1, section 18.2.2).
+"""ConstructTemplate patterns: from the parse tree to rete.algebra (SPARQL 1.1, section 18.2.2).
 
 The parse tree is translated here rather than by rdflib, whose algebra reorders triples, samples variables and puts trailing
 VALUES and aggregates elsewhere than the recommendation does. What becomes of groups and their conditions is in ../groups.py.
@@ -19,10 +19,10 @@ from ..expressions.tree import Call, Expression, Name
 from ..groups import EMPTY, Conditions, balanced, decided, joined, optional, too_many_decided
 from ..scope import visible
 from .paths import between, path_of
-from .terms import Reader, Special, kind_of, unwrapped
+from .terms import ExpressionScope, Reader, kind_of, unwrapped
 
 
-class InPattern(Special):
+class PatternScope(ExpressionScope):
     """Expressions over the solutions of a pattern."""
 
     def __init__(self, patterns: Patterns, tree: algebra.Algebra) -> None:
@@ -72,7 +72,7 @@ class Patterns:
         conditions = Conditions()
         for inner in parts:
             if kind_of(inner) == "Filter":
-                self.condition(inner.expr, InPattern(self, tree), conditions)
+                self.condition(inner.expr, PatternScope(self, tree), conditions)
         return tree, conditions
 
     def _part(self, kind: str, part: Any, tree: algebra.Algebra) -> algebra.Algebra:
@@ -83,29 +83,30 @@ class Patterns:
         if kind == "GroupOrUnionGraphPattern":
             return joined(tree, balanced(algebra.Union, [self.group(graph) for graph in part.graph]))
         if kind == "Bind":
-            return self.extended(tree, str(part.var), part.expr, InPattern(self, tree), "BIND")
+            return self.extended(tree, str(part.var), part.expr, "BIND")
         if kind == "InlineData":
             return joined(tree, self.values(part))
         raise Unsupported(f"{kind} is not supported in a graph pattern")
 
-    def extended(self, tree: algebra.Algebra, name: str, part: Any, special: InPattern, clause: str) -> algebra.Algebra:
+    def extended(self, tree: algebra.Algebra, name: str, part: Any, clause: str) -> algebra.Algebra:
         """A name more, computed by an expression."""
         if name in visible(tree):
             raise BadQuery(f"{clause} gives ?{name} a value, and ?{name} has one already; expected a variable that is not in use")
-        expression = self.reader.expression(part, special)
-        return algebra.Extend(decided(tree, special.inner), name, Computed(expression))
+        scope = PatternScope(self, tree)
+        expression = self.reader.expression(part, scope)
+        return algebra.Extend(decided(tree, scope.inner), name, Computed(expression))
 
-    def condition(self, part: Any, special: InPattern, conditions: Conditions) -> None:
+    def condition(self, part: Any, scope: PatternScope, conditions: Conditions) -> None:
         """Adds the conditions of one FILTER; those that are joined by ``&&`` one by one."""
         part, negated = _bare(part)
         kind = kind_of(part)
         if kind == "ConditionalAndExpression" and not negated:
             for inner in (part.expr, *part.other):
-                self.condition(inner, special, conditions)
+                self.condition(inner, scope, conditions)
         elif kind in ("Builtin_EXISTS", "Builtin_NOTEXISTS"):
             conditions.existences.append((self.group(part.graph), (kind == "Builtin_NOTEXISTS") != negated))
         else:
-            conditions.add_expression(self.reader.expression(part, special), negated, special.inner)
+            conditions.add_expression(self.reader.expression(part, scope), negated, scope.inner)
 
     def values(self, part: Any) -> algebra.Algebra:
         """Inline data."""

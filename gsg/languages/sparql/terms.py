@@ -1,7 +1,7 @@
 """From rdflib's parse tree to terms and expressions of ours.
 
 The tree is rdflib's own record of the grammar (a CompValue has a name and parts); every part of it that we read is named here, in
-patterns.py's sibling translating.py and in modifiers.py, and nowhere else.
+patterns.py, paths.py, modifiers.py and construct.py, and nowhere else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..expressions.strings import wrong_constants
 from ..expressions.tree import Call, Constant, Expression, Name
 from ..groups import Decided
 from ..scope import MAX_PARTS, QueryScope, identity
-from .iris import Names
+from .iris import Prologue
 from .placeholders import Source
 
 _PARTS = {
@@ -71,11 +71,11 @@ class Reader(QueryScope):
     """Reads the terms and expressions of one query."""
 
     def __init__(
-        self, source: Source, names: Names, now: Callable[[], datetime] | None = None, seed: Callable[[], str] | None = None
+        self, source: Source, prologue: Prologue, now: Callable[[], datetime] | None = None, seed: Callable[[], str] | None = None
     ) -> None:
         super().__init__(now, seed)
         self.source = source
-        self.names = names
+        self.prologue = prologue
         self._blanks: dict[str, tuple[str, int]] = {}
 
     # Terms
@@ -84,10 +84,10 @@ class Reader(QueryScope):
         """An IRI or prefixed name; an IRI that is not declared raises Mistake."""
         if kind_of(part) == "pname":
             return self._expanded(str(part.prefix or ""), str(part.localname or ""))
-        return self.names.iri(str(part))
+        return self.prologue.iri(str(part))
 
     def _expanded(self, prefix: str, local: str) -> IRI:
-        found = self.names.expanded(prefix, local)
+        found = self.prologue.expanded(prefix, local)
         if found is None:
             same = (token.position for token in self.source.tokens if token.kind == "name" and token.text.startswith(prefix + ":"))
             raise Mistake(next(same, 0), f'the prefix "{prefix}:" is not declared; expected PREFIX {prefix}: <...> before')
@@ -108,7 +108,7 @@ class Reader(QueryScope):
         if text == "a":
             return RDF_TYPE
         if text.startswith("<"):
-            return self.names.iri(text[1:-1])
+            return self.prologue.iri(text[1:-1])
         prefix, _, local = text.partition(":")
         return self._expanded(prefix, local)
 
@@ -168,15 +168,15 @@ class Reader(QueryScope):
 
     # Expressions
 
-    def expression(self, part: Any, special: Special) -> Expression:
-        """An expression; ``special`` says what becomes of EXISTS, of aggregates, and what names are in scope."""
+    def expression(self, part: Any, scope: ExpressionScope) -> Expression:
+        """An expression; ``scope`` says what becomes of EXISTS, of aggregates, and what names are in scope."""
         part = unwrapped(part)
         self.parts += 1
         if self.parts > MAX_PARTS:
             raise BadQuery(f"the expressions of this query have more than {MAX_PARTS:,} parts; expected several queries")
         kind = kind_of(part)
         if kind == "Variable":
-            return special.variable(str(part))
+            return scope.variable(str(part))
         if kind in ("URIRef", "pname"):
             return Constant(self.iri(part))
         if kind == "Literal":
@@ -185,47 +185,47 @@ class Reader(QueryScope):
             return Constant(self.literal(part))
         method = _OPERATORS.get(kind)
         if method is not None:
-            return method(self, part, special)
+            return method(self, part, scope)
         if kind.startswith("Aggregate_"):
-            return special.aggregate(part)
+            return scope.aggregate(part)
         if kind.startswith("Builtin_"):
-            return self._builtin(kind.removeprefix("Builtin_").upper(), part, special)
+            return self._builtin(kind.removeprefix("Builtin_").upper(), part, scope)
         if kind == "Function":
-            return self._function(part, special)
+            return self._function(part, scope)
         raise Unsupported(f"{kind} is not supported in an expression")
 
-    def _chain(self, symbol: str, part: Any, special: Special) -> Expression:
-        first = self.expression(part.expr, special)
-        others = tuple(self.expression(other, special) for other in part.other or ())
+    def _chain(self, symbol: str, part: Any, scope: ExpressionScope) -> Expression:
+        first = self.expression(part.expr, scope)
+        others = tuple(self.expression(other, scope) for other in part.other or ())
         return Call(symbol, (first, *others)) if others else first
 
-    def _relation(self, part: Any, special: Special) -> Expression:
-        left = self.expression(part.expr, special)
+    def _relation(self, part: Any, scope: ExpressionScope) -> Expression:
+        left = self.expression(part.expr, scope)
         symbol = part.op
         if symbol is None:
             return left
         if str(symbol).upper() in ("IN", "NOT IN"):
-            found = Call("IN", (left, *self._list(part.other, special)))
+            found = Call("IN", (left, *self._list(part.other, scope)))
             return found if str(symbol).upper() == "IN" else Call("!", (found,))
-        return Call(str(symbol), (left, self.expression(part.other, special)))
+        return Call(str(symbol), (left, self.expression(part.other, scope)))
 
-    def _list(self, part: Any, special: Special) -> Iterable[Expression]:
+    def _list(self, part: Any, scope: ExpressionScope) -> Iterable[Expression]:
         if kind_of(part) == "URIRef":
             return ()  # the empty list is read as rdf:nil
-        return tuple(self.expression(item, special) for item in part)
+        return tuple(self.expression(item, scope) for item in part)
 
-    def _arithmetic(self, part: Any, special: Special) -> Expression:
-        made = self.expression(part.expr, special)
+    def _arithmetic(self, part: Any, scope: ExpressionScope) -> Expression:
+        made = self.expression(part.expr, scope)
         symbols = [str(symbol) for symbol in part.op or ()]
-        others = [self.expression(other, special) for other in part.other or ()]
+        others = [self.expression(other, scope) for other in part.other or ()]
         if len(symbols) > MAX_NESTED:
             return Call(" ".join(symbols), (made, *others))
         for symbol, other in zip(symbols, others, strict=True):
             made = Call(symbol, (made, other))
         return made
 
-    def _unary(self, part: Any, special: Special) -> Expression:
-        inner = self.expression(part.expr, special)
+    def _unary(self, part: Any, scope: ExpressionScope) -> Expression:
+        inner = self.expression(part.expr, scope)
         kind = kind_of(part)
         if kind == "UnaryNot":
             return Call("!", (inner,))
@@ -240,44 +240,44 @@ class Reader(QueryScope):
             return Constant(literal(("-" if kind == "UnaryMinus" else "+") + str(number), datatype))
         return Call("MINUS" if kind == "UnaryMinus" else "PLUS", (inner,))
 
-    def _builtin(self, name: str, part: Any, special: Special) -> Expression:
+    def _builtin(self, name: str, part: Any, scope: ExpressionScope) -> Expression:
         if name in ("EXISTS", "NOTEXISTS"):
-            return special.exists(part.graph, negated=name == "NOTEXISTS")
+            return scope.exists(part.graph, negated=name == "NOTEXISTS")
         if name == "NOW":
             return Constant(self.moment)
         if name in FRESH:
-            given = None if part.arg is None else self.expression(part.arg, special)
-            return self.fresh(name, special.names(), given)
+            given = None if part.arg is None else self.expression(part.arg, scope)
+            return self.fresh(name, scope.names(), given)
         if name not in BUILTINS:
             raise Unsupported(f"the function {name} is not supported")
         if name in ("CONCAT", "COALESCE"):
-            return Call(name, tuple(self._list(part.arg, special)))
+            return Call(name, tuple(self._list(part.arg, scope)))
         given_parts = [getattr(part, argument) for argument in BUILTINS[name].split()]
-        arguments = tuple(self.expression(argument, special) for argument in given_parts if argument is not None)
+        arguments = tuple(self.expression(argument, scope) for argument in given_parts if argument is not None)
         name = _OTHER_NAMES.get(name, name)
         if name == "IRI":
-            return Call(name, (*arguments, Constant(self.names.base)))
+            return Call(name, (*arguments, Constant(self.prologue.base)))
         constants = [argument.term if isinstance(argument, Constant) else None for argument in arguments]
         problem = wrong_constants(name, constants)
         if problem:
             raise Mistake(self._position_of_string(str(constants[1]), name), f"{name} with {problem}")
         return Call(name, arguments)
 
-    def _function(self, part: Any, special: Special) -> Expression:
+    def _function(self, part: Any, scope: ExpressionScope) -> Expression:
         iri = self.iri(part.iri).value
         if iri not in CASTS:
             known = ", ".join(f"xsd:{cast.removeprefix(XSD)}" for cast in CASTS)
             raise Unsupported(f"the function <{iri}> is not known; known are the casts {known}")
         if len(part.expr or ()) != 1 or part.distinct:
             raise BadQuery(f"the cast <{iri}> takes one argument")
-        return Call(iri, (self.expression(part.expr[0], special),))
+        return Call(iri, (self.expression(part.expr[0], scope),))
 
 
 RDF_TYPE = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
-_OPERATORS: dict[str, Callable[[Reader, Any, Special], Expression]] = {
-    "ConditionalOrExpression": lambda reader, part, special: reader._chain("||", part, special),
-    "ConditionalAndExpression": lambda reader, part, special: reader._chain("&&", part, special),
+_OPERATORS: dict[str, Callable[[Reader, Any, ExpressionScope], Expression]] = {
+    "ConditionalOrExpression": lambda reader, part, scope: reader._chain("||", part, scope),
+    "ConditionalAndExpression": lambda reader, part, scope: reader._chain("&&", part, scope),
     "RelationalExpression": Reader._relation,
     "AdditiveExpression": Reader._arithmetic,
     "MultiplicativeExpression": Reader._arithmetic,
@@ -287,7 +287,7 @@ _OPERATORS: dict[str, Callable[[Reader, Any, Special], Expression]] = {
 }
 
 
-class Special(ABC):
+class ExpressionScope(ABC):
     """What an expression of the solutions of a tree may hold where it stands; by default no aggregate."""
 
     def __init__(self, tree: algebra.Algebra) -> None:

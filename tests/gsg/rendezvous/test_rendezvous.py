@@ -16,6 +16,7 @@ import gsg.rendezvous.snapshot
 import rete
 from gsg.errors import Refused
 from gsg.placement.rules import NOWHERE
+from gsg.rendezvous.changes import Change
 from gsg.tuples.features import Load, Template
 from gsg.tuples.terms import Symbol, Term, Tuple, Variable
 from gsg.wire.messages import Deltas, Event, Happened, Origin, Passed, Snapshot
@@ -85,16 +86,18 @@ def test_a_fact_that_reaches_this_peer_under_two_keys_is_fed_once(place: Place) 
 
 
 def test_a_change_is_counted_where_the_home_of_the_fact_is(place: Place) -> None:
-    assert place.rendezvous.publish(1, [A, B], [b"\x01\x02", b"\x00"]).changed == 1
-    assert place.rendezvous.publish(-1, [A, B], [b"\x01\x02", b"\x00"]).changed == 1
+    assert place.rendezvous.publish(1, [A, B], [b"\x01\x02", b"\x00"]) == 1
+    assert place.rendezvous.publish(-1, [A, B], [b"\x01\x02", b"\x00"]) == 1
 
 
 def test_what_was_there_already_is_named_where_its_home_is(place: Place) -> None:
     place.rendezvous.publish(1, [A], [b"\x00\x01\x02"], stamp=1)
 
-    published = place.rendezvous.publish(1, [B, A, B, A], [b"\x00", b"\x00", b"\x00\x01", b"\x01"], stamp=2)
+    change = Change(1, [B, A, B, A], [b"\x00", b"\x00", b"\x00\x01", b"\x01"], stamp=2)
 
-    assert published.unchanged == [1, 2]
+    place.rendezvous.publish_until(inf, change, range(4), None)
+
+    assert change.unchanged == [1, 2]
 
 
 def test_equal_templates_of_several_subscribers_are_stored_once(place: Place) -> None:
@@ -194,13 +197,14 @@ def test_facts_of_one_message_come_in_slices_and_each_says_that_more_follows(pla
     said, facts = Origin(b"publisher", 7), [A, B, ("c", ON, "d")]
     place.rendezvous.progress.ask("s", b"publisher", 7)
 
-    made = place.rendezvous.publish(1, facts, [b"\x00\x01"] * 3, stamp=5, origin=said, ends_s=-inf)
+    change = Change(1, facts, [b"\x00\x01"] * 3, 5)
+    made = place.rendezvous.publish_until(-inf, change, range(3), said)
     first, quiet = place.take(), place.rendezvous.quiet
     place.rendezvous.publish(1, [("x", ON, "y")], [b"\x01"], origin=Origin(b"other", 1))
-    rest = place.rendezvous.publish(1, facts[1:], [b"\x00\x01"] * 2, stamp=5, origin=said, ends_s=-inf)
-    last = place.rendezvous.publish(1, facts[2:], [b"\x00\x01"], stamp=5, origin=said)
+    rest = place.rendezvous.publish_until(-inf, change, range(1, 3), said)
+    last = place.rendezvous.publish_until(inf, change, range(2, 3), said)
 
-    assert made[:2] == rest[:2] == last[:2] == (1, 1)
+    assert (made, rest, last, change.changed) == (1, 1, 1, 3)
     assert (first, quiet) == ([("s", Deltas(1, 0, [A], [1], said, more=True))], False)
     assert [message for _, message in place.take()] == [
         Deltas(1, 1, [("x", ON, "y")], [1], Origin(b"other", 1)),
@@ -214,10 +218,11 @@ def test_a_feed_that_is_held_between_slices_says_once_that_all_has_come(place: P
     place.follow("s", 1, X_ON_Y)
     said = Origin(b"publisher", 7)
     place.rendezvous.hold_subscriber("s")
+    change = Change(1, [A, B], [b"\x01"] * 2, 5)
 
-    place.rendezvous.publish(1, [A, B], [b"\x01"] * 2, stamp=5, origin=said, ends_s=-inf)
+    place.rendezvous.publish_until(-inf, change, range(2), said)
     place.rendezvous.publish(1, [("x", ON, "y")], [b"\x01"], origin=Origin(b"other", 1))
-    place.rendezvous.publish(1, [B], [b"\x01"], stamp=5, origin=said)
+    place.rendezvous.publish_until(inf, change, range(1, 2), said)
     place.rendezvous.unhold_subscriber("s")
 
     assert [message.more for _, message in place.take() if isinstance(message, Deltas)] == [True, False, False]
@@ -225,7 +230,7 @@ def test_a_feed_that_is_held_between_slices_says_once_that_all_has_come(place: P
 
 def test_what_is_given_up_between_slices_is_waited_for_no_more(place: Place) -> None:
     said = Origin(b"publisher", 7)
-    place.rendezvous.publish(1, [A, B], [b"\x01"] * 2, stamp=5, origin=said, ends_s=-inf)
+    place.rendezvous.publish_until(-inf, Change(1, [A, B], [b"\x01"] * 2, 5), range(2), said)
 
     place.rendezvous.give_up(said)
 
@@ -467,7 +472,7 @@ def test_a_subscriber_holds_exactly_the_facts_that_match_wherever_its_template_s
     for number, (fact, sign) in enumerate([*history, (("end",), 1)]):
         if number == min(before, len(history)):
             held.update(place.follow("s", 1, template, anchor))
-        assert place.rendezvous.publish(sign, [fact], [everywhere(fact)]).changed == ((fact in stored) == (sign < 0))
+        assert place.rendezvous.publish(sign, [fact], [everywhere(fact)]) == ((fact in stored) == (sign < 0))
         stored |= {fact: None}
         stored = {each: None for each in stored if sign > 0 or each != fact}
         for _, message in place.take():

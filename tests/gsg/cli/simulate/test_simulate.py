@@ -204,7 +204,7 @@ def test_the_start_of_spark_is_told_as_such(tmp_path: Path, monkeypatch: pytest.
         said.append("(starts)")
         raise NoSpark("it does not start")
 
-    monkeypatch.setattr("gsg.cli.simulate.load_balance.bar", bar)
+    monkeypatch.setattr("gsg.cli.simulate.running.bar", bar)
     monkeypatch.setattr("simulations.engine.spark.session", session)
 
     simulate("load-balance", *SMALL, out=tmp_path)

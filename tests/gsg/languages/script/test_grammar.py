@@ -23,7 +23,7 @@ from pyparsing import (
 from rdflib.plugins.sparql.parser import Query
 
 from gsg.languages.sparql import parse_query
-from gsg.languages.sparql.first_sets import ANYTHING, BEYOND_ASCII, NOTHING, beginnings
+from gsg.languages.sparql.first_sets import ANYTHING, BEYOND_ASCII, NOTHING, first_set
 from gsg.languages.sparql.grammar import grammar
 
 PLAIN = """PREFIX : <http://e/#> SELECT DISTINCT ?a (COUNT(?b) AS ?n) WHERE {
@@ -88,7 +88,7 @@ LOOP <<= Opt(LOOP) + "x"
     ids=lambda value: str(value) if isinstance(value, ParserElement) else "",
 )
 def test_what_an_element_can_begin_with(element: ParserElement, begins: set[str]) -> None:
-    assert beginnings(element) == begins
+    assert first_set(element) == begins
 
 
 SPACED = """PREFIX : <u:> SELECT ( COUNT ( ?b ) AS ?n ) { ?a :p / ^ :q* ?b ; a [ :s 1.5 , "x"@en ] .
