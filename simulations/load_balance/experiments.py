@@ -164,7 +164,8 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
         distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
         zipf = _three(request.zipf or ZIPF, "--zipf", float)
         return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600), None, ""
-    from ..workload.files import EXAMPLES, read
+    from ..workload.files import read
+    from ..workload.pieces import EXAMPLES
 
     if not 0 < hours < float("inf"):
         raise BadParameter(f"tuples within {hours:g} h; expected more than 0")

@@ -6,7 +6,7 @@
     .tsv         a triple a line
 
 Times are seconds, or dates and times in ISO 8601, which become seconds since 1970. What has no time has its line's number, counted
-from 1; what has no sign is an insertion. Terms stand there as in reading.py. A line of none of these is counted and told, and so
+from 1; what has no sign is an insertion. Terms stand there as in workload/files.py. A line of none of these is counted and told, and so
 are events, which are no facts.
 
 A file is cut into pieces that can be read by themselves, on any machine that sees it (changes.py). The order of changes at one time
@@ -15,15 +15,10 @@ is that of lines, and of files by their names.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
-
-import msgspec
 
 import rete
 from gsg.monitoring.trace import OPEN, What
@@ -31,7 +26,7 @@ from gsg.tuples.terms import Tuple
 
 from ..engine.warnings_told import counted, files_ignored, malformed, parts_unfinished, rows_lost, unended
 from ..errors import BadWorkload
-from ..workload.files import EXAMPLES
+from ..workload.pieces import EXAMPLES, Malformed, Piece, failing
 from ..workload.sources import sources_of
 
 PIECE_BYTES = 4 << 20
@@ -42,6 +37,8 @@ ORDER = 1 << 40
 TRACE = frozenset(("what", "role", "terms", "at_us"))
 """Columns by which the trace of a peer is known (gsg/monitoring/trace.py)."""
 _RUN = ("peer", "run_us", "row")
+TRACED = "trace"
+"""The format of a piece of one."""
 
 
 class Change(NamedTuple):
@@ -53,36 +50,13 @@ class Change(NamedTuple):
     fact: Tuple
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Part of a file: ``size`` bytes from ``begin``, all of it where that is 0; of Parquet the row group ``begin``."""
-
-    path: str
-    format: str
-    number: int
-    """Which of the files this is, in order of names."""
-    first: int = 1
-    """The number of its first line, or row."""
-    begin: int = 0
-    size: int = 0
-
-
-class Seen(msgspec.Struct):
+class Seen(Malformed):
     """What there was in pieces that were read."""
 
     changes: int = 0
     events: int = 0
-    malformed: int = 0
-    examples: list[str] = msgspec.field(default_factory=list)
-    """The first malformed lines, EXAMPLES at most."""
     failure: str = ""
     """Why a piece could not be read to its end."""
-
-    def complain(self, where: str, problem: str) -> None:
-        """Count a line that is no change."""
-        self.malformed += 1
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(f"{where}: {problem}")
 
     def add(self, other: Seen) -> None:
         """What there was in another piece."""
@@ -179,34 +153,13 @@ def _numbered(file: Path) -> Iterator[tuple[tuple[object, object], int, int, boo
                 yield (peer.min, run_us.min), row.max, group.num_rows, ends
 
 
-class failing:  # noqa: N801  # reads as a phrase in a with statement
-    """Raises BadWorkload, one line, where a file cannot be read."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
-            raise BadWorkload(f"cannot read {self._file}: damaged, or not gzip at all") from None
-        if isinstance(error, OSError):
-            raise BadWorkload(f"cannot read {self._file}: {(error.strerror or str(error)).lower()}") from None
-        if isinstance(error, csv.Error):
-            raise BadWorkload(f"cannot read {self._file}: {error}") from None
-        if isinstance(error, UnicodeDecodeError):
-            raise BadWorkload(f"cannot read {self._file}: a text in it is no UTF-8") from None
-        if type(error).__module__.partition(".")[0] == "pyarrow":
-            raise BadWorkload(f"cannot read {self._file}: {str(error).splitlines()[0].rstrip('.')}") from None
-
-
 def _pieces_of(file: Path, format: str, number: int, piece_bytes: int) -> Iterator[Piece]:
     path = str(file.absolute())
     if format == "parquet":
         from pyarrow import parquet
 
         metadata = parquet.read_metadata(file)
+        format = TRACED if set(metadata.schema.to_arrow_schema().names) >= TRACE else format
         first = 1
         for group in range(metadata.num_row_groups):
             yield Piece(path, format, number, first, group)

@@ -27,7 +27,8 @@ from ..engine.randomness import Words
 from ..engine.warnings_told import counted, malformed, parts_unfinished, rows_lost, unended
 from ..errors import BadWorkload
 from .anchors_in_order import Step, changes_of, rarest_in_order
-from .files import EXAMPLES, Codes
+from .files import Codes
+from .pieces import Malformed
 from .workload import ARITY, Mix, Recorded, Subscriptions, Times
 
 if TYPE_CHECKING:
@@ -147,8 +148,7 @@ class _History:
         self.steps: list[Step] = []
         self._standing: dict[tuple[object, ...], int] = {}
         self._left_out: Counter[str] = Counter()
-        self._malformed = 0
-        self._examples: list[str] = []
+        self._malformed = Malformed()
 
     def add(self, row: dict[str, object]) -> None:
         """One row more."""
@@ -158,9 +158,7 @@ class _History:
             else:
                 self._subscription(row)
         except (msgspec.MsgspecError, TypeError) as error:
-            self._malformed += 1
-            if len(self._examples) < EXAMPLES:
-                self._examples.append(f"{str(row['peer'])[:12]} row {row['row']}: {error}")
+            self._malformed.complain(f"{str(row['peer'])[:12]} row {row['row']}", str(error))
 
     def _tuple(self, row: dict[str, object]) -> None:
         items = trace.tuple_of(row["terms"])  # type: ignore[arg-type]  # TypeError is expected
@@ -191,7 +189,7 @@ class _History:
         """What was left out."""
         return [
             *(f"{counted(count, what)} left out: triples alone are simulated" for what, count in self._left_out.items()),
-            *malformed(self._malformed, "row", self._examples),
+            *malformed(self._malformed.malformed, "row", self._malformed.examples),
         ]
 
     def workload(self) -> Traced:
