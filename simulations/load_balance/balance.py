@@ -16,7 +16,7 @@ import numpy as np
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
 from ..engine.spark import check_partitions
-from ..engine.spark_progress import Progress, reported_progress
+from ..engine.spark_progress import Progress, reported_progress, untold
 from ..workload.workload import Subscriptions, Workload, chunks_of
 from .counted_loads import LoadCounter, Loads
 from .loads import Spread, spread_of
@@ -132,21 +132,20 @@ def run(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, pe
     )
 
 
-def in_one_thread(progress: Progress | None = None) -> Counter:
+def in_one_thread(progress: Progress = untold) -> Counter:
     """Counts here and now, without Spark."""
 
     def count(plan: Plan, workload: Workload) -> Loads:
         counter = LoadCounter(plan)
         for begin, size in chunks_of(workload.tuples):
             counter.count_chunk(workload.chunk(begin, size))
-            if progress is not None:
-                progress(begin + size, workload.tuples)
+            progress(begin + size, workload.tuples)
         return counter.loads()
 
     return count
 
 
-def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress | None = None) -> Counter:
+def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress = untold) -> Counter:
     """Counts in a session, in so many partitions, or one for each core. Raises BadParameter for a number that cannot be."""
     check_partitions(partitions)
 

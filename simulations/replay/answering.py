@@ -17,7 +17,7 @@ from gsg.tuples.terms import n3
 
 from ..engine.places import writing
 from ..engine.results import SUMMARY, prepare_folder, write_configuration
-from ..engine.spark_progress import Progress, reported_progress
+from ..engine.spark_progress import Progress, reported_progress, untold
 from ..errors import BadParameter, BadWorkload
 from .changes import read_piece
 from .history import Change, History, Seen, open_history
@@ -97,7 +97,7 @@ def answer(request: Request, replayed: Callable[[], Replayed], out: Path | None 
         yield Answer(variables, rows, seen, (*query.warnings, *history.said(), *seen.said()))
 
 
-def in_this_process(progress: Progress | None = None) -> Replayed:
+def in_this_process(progress: Progress = untold) -> Replayed:
     """Answers here and now, without Spark."""
 
     @contextmanager
@@ -112,14 +112,13 @@ def in_this_process(progress: Progress | None = None) -> Replayed:
     return replayed
 
 
-def _changes_of(history: History, seen: Seen, progress: Progress | None) -> Iterator[Change]:
+def _changes_of(history: History, seen: Seen, progress: Progress) -> Iterator[Change]:
     for number, piece in enumerate(history.pieces, 1):
         for changes in read_piece(piece, seen):
             yield from changes
         if seen.failure:
             raise BadWorkload(seen.failure)
-        if progress is not None:
-            progress(number, len(history.pieces))
+        progress(number, len(history.pieces))
 
 
 def _order(line: Line) -> tuple[float, float, tuple[str, ...]]:
@@ -143,7 +142,7 @@ def on_spark(
     spark: SparkSession,
     *,
     partitions: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = untold,
     title: Callable[[str], None] = lambda _: None,
 ) -> Replayed:
     """Answers in a session, in so many partitions, or as the session has it. Raises BadParameter for no partitions."""

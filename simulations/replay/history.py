@@ -2,12 +2,13 @@
 
     .jsonl, .ndjson   an object with ``tuple`` (an array) or subject, predicate and object, and ``time`` and ``sign``; or the array
     .parquet          columns of those names; or what ``gsg peer --trace`` writes (gsg/monitoring/trace.py), of which what was
-    published counts .csv              columns of those names, named by its first line; a triple a line where that names none .nt,
-    .tsv         a triple a line
+                      published counts
+    .csv              columns of those names, named by its first line; a triple a line where that names none
+    .nt, .tsv         a triple a line
 
 Times are seconds, or dates and times in ISO 8601, which become seconds since 1970. What has no time has its line's number, counted
-from 1; what has no sign is an insertion. Terms stand there as in workload/files.py. A line of none of these is counted and told, and so
-are events, which are no facts.
+from 1; what has no sign is an insertion. Terms stand there as workload/files.py says. A line of none of these is counted and told,
+and so are events, which are no facts.
 
 A file is cut into pieces that can be read by themselves, on any machine that sees it (changes.py). The order of changes at one time
 is that of lines, and of files by their names.
@@ -24,9 +25,10 @@ import rete
 from gsg.monitoring.trace import OPEN, What
 from gsg.tuples.terms import Tuple
 
-from ..engine.warnings_told import counted, files_ignored, malformed, parts_unfinished, rows_lost, unended
+from ..engine.warnings_told import counted, files_ignored, malformed
 from ..errors import BadWorkload
 from ..workload.pieces import EXAMPLES, Malformed, Piece, failing
+from ..workload.runs import Runs
 from ..workload.sources import sources_of
 
 PIECE_BYTES = 4 << 20
@@ -81,17 +83,12 @@ class History:
 
     pieces: tuple[Piece, ...]
     ignored: tuple[str, ...] = ()
-    lost: int = 0
-    """Rows that the traces of peers miss, by their numbers."""
-    unfinished: int = 0
-    """Parts of the traces of peers that are no whole files."""
-    killed: int = 0
-    """Peers that traced and have a run without an end."""
+    gaps: tuple[str, ...] = ()
+    """What may be missing of the traces of peers, a sentence each."""
 
     def said(self) -> list[str]:
         """What a user should know of it, a sentence each."""
-        said = [*rows_lost(self.lost), *unended(self.killed), *parts_unfinished(self.unfinished)]
-        return [*said, *files_ignored(self.ignored, "changes", EXAMPLES)]
+        return [*self.gaps, *files_ignored(self.ignored, "changes", EXAMPLES)]
 
 
 class Sieve:
@@ -115,26 +112,19 @@ def open_history(path: str | Path, *, piece_bytes: int = PIECE_BYTES) -> History
     """A file, or all files of a folder whose names end as those of changes do. Raises BadWorkload where one cannot be read."""
     with failing(Path(path)):
         sources = sources_of(path, holding="changes")
-    files, ignored = sources.files, sources.ignored
     pieces: list[Piece] = []
-    runs: dict[tuple[object, object], tuple[int, int]] = {}
-    ended: set[tuple[object, object]] = set()
-    for number, (file, format) in enumerate(files):
+    runs = Runs()
+    for number, (file, format) in enumerate(sources.files):
         with failing(file):
             pieces += _pieces_of(file, format, number, piece_bytes)
-            for run, last, rows, ends in _numbered(file) if format == "parquet" else ():
-                before, known = runs.get(run, (0, 0))
-                runs[run] = max(before, last), known + rows
-                if ends:
-                    ended.add(run)
-    whole = [name for name in ignored if not name.endswith(OPEN)]
-    lost = sum(last - rows for last, rows in runs.values())
-    killed = len({peer for peer, _ in runs.keys() - ended})
-    return History(tuple(pieces), tuple(whole), lost, len(ignored) - len(whole), killed)
+            if format == "parquet":
+                _count_runs(file, runs)
+    whole = [name for name in sources.ignored if not name.endswith(OPEN)]
+    return History(tuple(pieces), tuple(whole), tuple(runs.gaps(len(sources.ignored) - len(whole))))
 
 
-def _numbered(file: Path) -> Iterator[tuple[tuple[object, object], int, int, bool]]:
-    """Of each row group of a trace: the run of the peer that wrote it, its last row's number, its rows, and if it ends there."""
+def _count_runs(file: Path, runs: Runs) -> None:
+    """Count the rows of a trace; another file has none."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(file) as opened:
@@ -148,9 +138,11 @@ def _numbered(file: Path) -> Iterator[tuple[tuple[object, object], int, int, boo
             # A part is of one run; a writer other than ours may leave the statistics out.
             if all(one is not None and one.has_min_max for one in known):
                 peer, run_us, row = known
+                run = peer.min, run_us.min
+                runs.count_rows(run, row.max, group.num_rows)
                 # A column of so few words is small, and no statistics say whether a certain one is among them.
-                ends = What.STOP in opened.read_row_group(number, columns=["what"])["what"].unique().to_pylist()
-                yield (peer.min, run_us.min), row.max, group.num_rows, ends
+                if What.STOP in opened.read_row_group(number, columns=["what"])["what"].unique().to_pylist():
+                    runs.end_run(run)
 
 
 def _pieces_of(file: Path, format: str, number: int, piece_bytes: int) -> Iterator[Piece]:
