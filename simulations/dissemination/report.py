@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..engine.html_page import Figure
+from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
-from ..engine.results import Results, Table, line_figure
+from ..engine.results import Results, line_figure
 from ..engine.sweep import by_setting
 from .cases import FORMS, DisseminationRequest, Round, Spread, middle
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..engine.html_page import Table
 from ..engine.intervals import Interval, flat, mean_of
-from ..engine.results import MAX_SEED, Table, check_seed
+from ..engine.results import MAX_SEED, check_seed
 from ..errors import BadParameter, check_range
 from .balance import Outcome
 

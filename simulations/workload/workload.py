@@ -93,29 +93,23 @@ class Workload(Protocol):
     @property
     def tuples(self) -> int:
         """How many tuples there are."""
-        ...
 
     @property
     def seconds(self) -> float:
         """For how long they are published."""
-        ...
 
     @property
     def constants(self) -> tuple[Constants, ...]:
         """The constants of each position."""
-        ...
 
     def chunk(self, begin: int, count: int) -> Chunk:
         """Tuples ``begin`` to ``begin + count``."""
-        ...
 
     def at(self, numbers: Whole) -> Chunk:
         """The tuples of these numbers."""
-        ...
 
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
         """So many subscriptions to such tuples."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
