@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import BadParameter, check_range
 from .spark import check_partitions
@@ -53,6 +57,11 @@ def by_setting(rows: Iterable[RowT], setting: Callable[[RowT], SettingT]) -> dic
     for row in rows:
         found.setdefault(setting(row), []).append(row)
     return found
+
+
+def summed(counts: Iterable[Sequence[int]]) -> NDArray[np.int64]:
+    """Counts by number, from 0 on, of several rows added up; a row may be shorter than others."""
+    return np.array([sum(column) for column in zip_longest(*counts, fillvalue=0)], dtype=np.int64)
 
 
 def check_runs(runs: int) -> None:

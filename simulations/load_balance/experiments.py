@@ -115,7 +115,7 @@ def balance(
         for strategy, kept in zip(strategies, figures, strict=True):
             title(f"{strategy.name}, seed {seed}")
             kept.append(figures_of(run(strategy, others, asking, drawn, count)))
-    over_seeds = [OverSeeds.of(strategy.name, kept) for strategy, kept in zip(strategies, figures, strict=True)]
+    over_seeds = [OverSeeds(strategy.name, kept) for strategy, kept in zip(strategies, figures, strict=True)]
     ran = {"peers": len(peers), "subscriptions": len(subscriptions), "strategies": [strategy.name for strategy in strategies]}
     configuration = {**_said(request), **described(workload, mix), **ran, "left_out": left_out, **provenance()}
     if request.trace is not None:

@@ -103,11 +103,9 @@ def in_this_process(progress: Progress = untold) -> Replayed:
     @contextmanager
     def replayed(query: Query, history: History) -> Iterator[tuple[Rows, Seen]]:
         seen = Seen()
-        found = [
-            Line(None if came == -FOREVER else came, None if went == FOREVER else went, tuple(map(n3, row)))
-            for row, came, went in replay(query, _changes_of(history, seen, progress))
-        ]
-        yield _Lines(sorted(found, key=_order)), seen
+        stays = replay(query, _changes_of(history, seen, progress))
+        ordered = sorted((came, went, tuple(map(n3, row))) for row, came, went in stays)
+        yield _Lines([Line(_known(came), _known(went), terms) for came, went, terms in ordered]), seen
 
     return replayed
 
@@ -121,8 +119,8 @@ def _changes_of(history: History, seen: Seen, progress: Progress) -> Iterator[Ch
         progress(number, len(history.pieces))
 
 
-def _order(line: Line) -> tuple[float, float, tuple[str, ...]]:
-    return -FOREVER if line.came is None else line.came, FOREVER if line.went is None else line.went, line.terms
+def _known(moment: float) -> float | None:
+    return None if abs(moment) == FOREVER else moment
 
 
 @dataclass(frozen=True, slots=True)

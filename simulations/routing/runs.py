@@ -18,7 +18,7 @@ from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
 from ..engine.randomness import Stream, derived_seed
 from ..engine.results import Results, check_seed, line_figure
-from ..engine.sweep import Sweep, by_setting, check_cases, check_runs
+from ..engine.sweep import Sweep, by_setting, check_cases, check_runs, summed
 from ..errors import check_range
 from .hops import MAX_HOPS, Overlay, check
 
@@ -94,9 +94,7 @@ def means_of(ways: Sequence[Ways]) -> list[Mean]:
 
 def _mean(some: Sequence[Ways]) -> Mean:
     first, asked, found = some[0], sum(way.lookups for way in some), sum(way.found for way in some)
-    by_hops = np.zeros(max(len(way.by_hops) for way in some), dtype=np.int64)
-    for way in some:
-        by_hops[: len(way.by_hops)] += np.array(way.by_hops, dtype=np.int64)
+    by_hops = summed(way.by_hops for way in some)
     return Mean(
         peers=first.peers,
         k=first.k,
