@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple
 
 from gsg.placement.rules import NOWHERE
 from gsg.tuples.features import Template
@@ -20,13 +20,20 @@ from gsg.wire.messages import Event, Test
 from ..dialect import Dialect
 from ..goals.covers import TEST_NAME, compile_subscription
 from ..terms.terms import Var
-from .addresses import MESSAGE_PLACE, message
+from .addresses import MESSAGE_PLACE, message_event
 
 ADMIN = "admin"
 """The name that is a role where the door has an admin host."""
 
-Asked: TypeAlias = "tuple[Template, int, Test | None, Callable[[Event, int], None]]"
-"""A condition, its anchor, its test and who hears of it."""
+
+class Condition(NamedTuple):
+    """What a client is to hear of."""
+
+    template: Template
+    anchor: int
+    test: Test | None
+    hear: Callable[[Event, int], None]
+
 
 _OVERHEARD = IRI("urn:gsg:pedro:overheard")
 
@@ -36,14 +43,14 @@ def with_overheard(said: Sequence[tuple[Tuple, str | None]], admin_host: str) ->
     return [one for items, line in said for one in ((items, line), ((_OVERHEARD, Symbol(admin_host), Compound(items)), line))]
 
 
-def everything(dialect: Dialect) -> tuple[Template, int, Test]:
-    """The condition of all notifications, its anchor and its test."""
-    return Template(()), NOWHERE, Test(TEST_NAME, compile_subscription(Var("_"), "true", dialect).source())
+def all_notifications(dialect: Dialect, hear: Callable[[Event, int], None]) -> Condition:
+    """The condition that all notifications meet."""
+    return Condition(Template(()), NOWHERE, Test(TEST_NAME, compile_subscription(Var("_"), "true", dialect).source()), hear)
 
 
 def _unless_addressed(name: str, host: str, hear: Callable[[Event, int], None]) -> Callable[[Event, int], None]:
     """Hears what is overheard, but not what is addressed to the admin itself, which comes to it as to anybody."""
-    own = {Compound(message(*address)[0]) for address in product((name, None), (host, None))}
+    own = {Compound(message_event(*address)[0]) for address in product((name, None), (host, None))}
 
     def overhear(event: Event, rock: int) -> None:
         if event.items[2] not in own:
@@ -52,8 +59,10 @@ def _unless_addressed(name: str, host: str, hear: Callable[[Event, int], None]) 
     return overhear
 
 
-def role(host: str, dialect: Dialect, hear: Callable[[Event, int], None]) -> list[Asked]:
-    """What the admin at a host asks for beyond what its name does."""
-    notifications, anchor, test = everything(dialect)
-    messages = Template((_OVERHEARD, Symbol(host), None))
-    return [(notifications, anchor, test, hear), (messages, MESSAGE_PLACE, None, _unless_addressed(ADMIN, host, hear))]
+def admin_conditions(host: str, dialect: Dialect, hear: Callable[[Event, int], None]) -> list[Condition]:
+    """What the admin at a host hears of beyond what is addressed to it."""
+    overheard = Template((_OVERHEARD, Symbol(host), None))
+    return [
+        all_notifications(dialect, hear),
+        Condition(overheard, MESSAGE_PLACE, None, _unless_addressed(ADMIN, host, hear)),
+    ]

@@ -34,7 +34,7 @@ from gsg.wire.messages import Count
 from ..dialect import PAPER, Dialect
 from ..lines import DEFAULT_SIZE
 from .access import Allowed, Gate, checked_secret
-from .admin import everything
+from .admin import all_notifications
 from .arrival_stamps import Arrivals
 from .connection import Connection
 from .counts import DoorCounts
@@ -146,9 +146,9 @@ class PedroDoor:
         await self._group.__aenter__()
         self.peer.counters.add(self._counted)
         if self.arrivals is not None and self.arrivals.remember_s:
-            condition, anchor, test = everything(self._dialect)
+            condition, anchor, test, remember = all_notifications(self._dialect, self.arrivals.remember)
             try:
-                self._remembering = await self.peer.listen(condition, self.arrivals.remember, anchor=anchor, test=test)
+                self._remembering = await self.peer.listen(condition, remember, anchor=anchor, test=test)
             except BaseException:
                 await self.__aexit__(None, None, None)
                 raise

@@ -213,9 +213,9 @@ class CoverTest:
             term = _notification(items, line, self.subscription.dialect)
             if term is None:
                 return False
-        return self._covers(term) if self._shuts_out_commands else self.of_term(term)
+        return self._covers(term) if self._shuts_out_commands else self.covers_term(term)
 
-    def of_term(self, term: Term) -> bool:
+    def covers_term(self, term: Term) -> bool:
         """Whether a notification is covered that was read already."""
         if type(term) is tuple and term[0] in COMMANDS:
             return False

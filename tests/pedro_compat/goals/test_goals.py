@@ -375,7 +375,7 @@ ONCE_AND_AGAIN = {
 def test_goal_holds_however_often_it_is_tried_at_once(head, line):
     test, said = CoverTest(subscription(head, PAPER)), parse(line)
 
-    assert all(test.of_term(said) for _ in range(200))
+    assert all(test.covers_term(said) for _ in range(200))
 
 
 def test_want_of_steps_is_logged_now_and_then_with_the_subscription(caplog):
