@@ -80,10 +80,6 @@ class P2P(msgspec.Struct, frozen=True):
     line: str
     ack: int = 1
 
-    def reaches(self, name: str, host: str, to_host: str | None) -> bool:
-        """Whether a connection registered under this name from this host is addressed; ``to_host`` is this one's, resolved."""
-        return self.to_name in (None, name) and (self.to_host is None or to_host == host)
-
 
 class Bad(msgspec.Struct, frozen=True):
     """A line that is answered by 0. ``uses_id``: a subscription that parsed and was refused takes a number all the same [R]."""

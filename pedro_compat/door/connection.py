@@ -20,11 +20,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 from gsg.errors import GsgError
 from gsg.peer import Peer
 from gsg.rendezvous.matching import EventBatch
-from gsg.tuples.terms import Tuple
 from gsg.wire.messages import Event
 
 from ..terms.tuples import line_of_tuple
-from .addresses import message_event
 from .admin import with_overheard
 from .arrival_stamps import Arrivals
 from .client_postings import ClientPostings
@@ -33,6 +31,7 @@ from .counts import DoorCounts
 from .deliveries import Outbox, Outboxes
 from .fair_turns import TURN_S, Turns
 from .host_names import Hosts
+from .message_hosts import MessageHosts, Said, Via
 from .session import Session, acknowledgement, delivery
 
 log = logging.getLogger(__name__)
@@ -46,9 +45,6 @@ RUNS_UNDER_WAY = 8
 OK = acknowledgement(1)
 Step: TypeAlias = "Callable[[], Awaitable[None]] | _Far"
 """What has to be waited for before the next line is looked at."""
-Said: TypeAlias = tuple[Tuple, "str | None"]
-Via: TypeAlias = "tuple[int] | None"
-"""The position by whose rendezvous a message goes; None for a notification."""
 
 
 class Surroundings(Protocol):
@@ -96,8 +92,7 @@ class Connection:
         """Runs that were sent and not answered, with their lengths; limit: RUNS_UNDER_WAY."""
         self._put_back: Command | None = None
         """A command that was looked at, and has to wait for what comes before it."""
-        self._found: dict[str, str | None] = {}
-        """Addresses of the hosts of a message that were looked up for it."""
+        self._hosts = MessageHosts(session, door.hosts)
         self._state = _State.IDLE
         self._unread_answers = False
         self._paused = False
@@ -267,7 +262,7 @@ class Connection:
             via: Via = None
             if type(command) is Notify:
                 said: Said = command.items, command.line
-            elif type(command) is P2P and (addressed := self._addressed(command)) is not None:
+            elif type(command) is P2P and (addressed := self._hosts.way_of(command)) is not None:
                 said, via = addressed
             else:
                 self._put_back = command
@@ -308,7 +303,10 @@ class Connection:
         """Carry out and answer what is no notification; returns what has to be awaited for that."""
         match command:
             case P2P():
-                return self._look_up(command)
+                if hosts := self._hosts.unknown(command):
+                    return lambda: self._look_up(command, hosts)
+                self._refuse()
+                return None
             case Unsubscribe():
                 self._postings.withdraw_subscription(command)
             case Deregister():
@@ -317,7 +315,8 @@ class Connection:
                 return lambda: self._post(command)
             case Bad():
                 log.debug("pedro line refused: %s", command.reason)
-                self._door.counts.lines_refused += 1
+                self._refuse()
+                return None
         self._answer(command.ack)
         return None
 
@@ -329,50 +328,22 @@ class Connection:
                 await self._postings.post_name(command)
         except GsgError as error:
             log.info("pedro command not carried out: %s", error)
-            self._door.counts.lines_refused += 1
-            self._answer(0)
+            self._refuse()
         else:
             self._answer(command.ack)
 
-    def _addressed(self, command: P2P) -> tuple[Said, Via] | None:
-        """A message between registered clients and the way that it goes; None where a host is to be looked up, or it is refused."""
-        host = command.to_host
-        known, sender = self._address(command.from_host)
-        if not known or not self.session.is_sender(command, sender):
-            return None
-        if host is not None:
-            known, address = self._address(host)
-            if not known:
-                return None
-            host = address or host
-        self._found.clear()
-        items, position = message_event(command.to_name, host)
-        return (items, command.line), (position,)
-
-    def _look_up(self, command: P2P) -> Step | None:
-        """What is to be done about a message that is not :meth:`_addressed`: look its hosts up, or refuse it."""
-        hosts = [host for host in (command.from_host, command.to_host) if host is not None and not self._address(host)[0]]
-        if not hosts:
-            self._found.clear()
-            self._door.counts.lines_refused += 1
-            self._answer(0)
-            return None
-
-        async def step() -> None:
-            # Kept for this message, because what the door remembers may be gone when it is its turn.
-            for host in hosts:
-                self._found[host] = await self._door.hosts.resolve(host, self.session.host)
-            self._put_back = command
-
-        return step
-
-    def _address(self, host: str) -> tuple[bool, str | None]:
-        return (True, self._found[host]) if host in self._found else self._door.hosts.address(host)
+    async def _look_up(self, command: P2P, hosts: list[str]) -> None:
+        await self._hosts.look_up(hosts)
+        self._put_back = command
 
     # --- answers and deliveries ----------------------------------------------------------------------------------------------
 
     def _answer(self, ack: int) -> None:
         self._answers.append(acknowledgement(ack))
+
+    def _refuse(self) -> None:
+        self._door.counts.lines_refused += 1
+        self._answer(0)
 
     def _speak(self) -> None:
         """Write what this turn delivered, to whomever, then its answers."""
