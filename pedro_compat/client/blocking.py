@@ -28,7 +28,7 @@ def _blocking(
     """The verb of a client that waits for its answer."""
 
     @wraps(verb)
-    def blocking(self: Client, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+    def blocking(self: Client, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
         return self._wait_for(verb(self._client, *args, **kwargs))
 
     return blocking
