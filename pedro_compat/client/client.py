@@ -260,7 +260,7 @@ class AsyncClient:
         """Restore the connection whenever it is lost, until that does not succeed."""
         clock = asyncio.get_running_loop().time
         short = 0
-        while True:
+        while self._given_up is None:
             line = self._connected()
             began_s = clock()
             await line.ended.wait()
@@ -273,8 +273,6 @@ class AsyncClient:
                 self.state = State.CLOSED
                 log.warning("a pedro client gives up: %s", self._given_up)
             line.replaced.set()
-            if self._given_up is not None:
-                return
 
     async def _restore(self, short: int) -> RemoteError | None:
         """Connect anew in place of a lost connection; what stands against it, when that does not succeed within ``reconnect_s``."""

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import NamedTuple
 
+from gsg.feeds.alpha_memory import AlphaMemory
+from gsg.peer import Peer
 from gsg.placement.rules import NOWHERE
 from gsg.tuples.features import Template
 from gsg.tuples.terms import IRI, Compound, Symbol, Tuple
@@ -21,9 +23,7 @@ from ..dialect import Dialect
 from ..goals.covers import TEST_NAME, compile_subscription
 from ..terms.terms import Var
 from .addresses import MESSAGE_PLACE, message_event
-
-ADMIN = "admin"
-"""The name that is a role where the door has an admin host."""
+from .session import ADMIN
 
 
 class Condition(NamedTuple):
@@ -33,6 +33,10 @@ class Condition(NamedTuple):
     anchor: int
     test: Test | None
     hear: Callable[[Event, int], None]
+
+    async def post(self, peer: Peer, *, exclusive: bool = False, note: int = 0) -> AlphaMemory:
+        """Hear of it from now on."""
+        return await peer.listen(self.template, self.hear, anchor=self.anchor, test=self.test, exclusive=exclusive, note=note)
 
 
 _OVERHEARD = IRI("urn:gsg:pedro:overheard")

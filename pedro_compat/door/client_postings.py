@@ -47,13 +47,9 @@ class ClientPostings:
                 raise LocalError(f"this client has {MAX_SUBSCRIPTIONS} subscriptions, the most that one may have")
             if command.options is not None and self._arrivals is not None:
                 listener = OptionListener(self._arrivals, command.options)
-            posted[command.id] = await self._post(
-                Template(()) if condition is None else condition,
-                listener or self._deliver,
-                anchor=NOWHERE if condition is None else 0,
-                test=Test(TEST_NAME, subscription.source()),
-                note=command.rock,
-            )
+            place = (Template(()), NOWHERE) if condition is None else (condition, 0)
+            asked = Condition(*place, Test(TEST_NAME, subscription.source()), listener or self._deliver)
+            posted[command.id] = await self._post(asked, note=command.rock)
         except BaseException:
             posted.pop(command.id, None)
             raise
@@ -67,8 +63,8 @@ class ClientPostings:
         if session.makes_admin(command.name):
             conditions += admin_conditions(session.host, session.dialect, self._deliver)
         try:
-            for condition, anchor, test, hear in conditions:
-                self._of_name.append(await self._post(condition, hear, anchor=anchor, test=test, exclusive=not self._of_name))
+            for condition in conditions:
+                self._of_name.append(await self._post(condition, exclusive=not self._of_name))
         except BaseException:
             self.withdraw_name()
             raise
@@ -94,17 +90,8 @@ class ClientPostings:
                 self._peer.end_listening(posted)
         self.withdraw_name()
 
-    async def _post(
-        self,
-        condition: Template,
-        hear: Callable[[Event, int], None],
-        *,
-        anchor: int,
-        test: Test | None,
-        exclusive: bool = False,
-        note: int = 0,
-    ) -> AlphaMemory:
-        posted = await self._peer.listen(condition, hear, anchor=anchor, test=test, exclusive=exclusive, note=note)
+    async def _post(self, condition: Condition, *, exclusive: bool = False, note: int = 0) -> AlphaMemory:
+        posted = await condition.post(self._peer, exclusive=exclusive, note=note)
         if not self._is_open:
             self._peer.end_listening(posted)
             raise LocalError("the client has left")

@@ -146,9 +146,8 @@ class PedroDoor:
         await self._group.__aenter__()
         self.peer.counters.add(self._counted)
         if self.arrivals is not None and self.arrivals.remember_s:
-            condition, anchor, test, remember = all_notifications(self._dialect, self.arrivals.remember)
             try:
-                self._remembering = await self.peer.listen(condition, remember, anchor=anchor, test=test)
+                self._remembering = await all_notifications(self._dialect, self.arrivals.remember).post(self.peer)
             except BaseException:
                 await self.__aexit__(None, None, None)
                 raise
@@ -203,16 +202,13 @@ class PedroDoor:
     def opened(self, connected: _Socket, *, served: bool) -> bool:
         """One socket more; whether it is to be served, or closed at once because there are too many, or its host is not allowed."""
         self._sockets[connected] = None
+        self._served += served
         host = (connected.transport.get_extra_info("peername") or ("",))[0]
         if not self.allowed.admits(host):
-            self._served += served
             self._refuse(connected, host)
             return False
-        if not served:
-            return True
-        self._served += 1
-        beyond = HANDLES.beyond() > 0
-        if beyond or self._served > MAX_CLIENTS:
+        beyond = served and HANDLES.beyond() > 0
+        if served and (beyond or self._served > MAX_CLIENTS):
             self.counts.connections_refused += 1
             problem = HANDLES.problem() if beyond else f"{MAX_CLIENTS} are served already"
             _refused.warning("a connection from %s is refused: %s", host, problem)
@@ -346,13 +342,12 @@ class AckSocket(_Socket):
         self.door.expire()
         self.transport.write(acknowledgement(client))
 
-    def pause_writing(self) -> None:
+    def pause_writing(self, unread: bool = True) -> None:
         if self.data is not None and self.data.connection is not None:
-            self.data.connection.answers_unread(True)
+            self.data.connection.answers_unread(unread)
 
     def resume_writing(self) -> None:
-        if self.data is not None and self.data.connection is not None:
-            self.data.connection.answers_unread(False)
+        self.pause_writing(unread=False)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.data is not None:
