@@ -28,9 +28,9 @@ from .arrival_stamps import Arrivals
 from .client_postings import ClientPostings
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
 from .counts import DoorCounts
-from .deliveries import Outbox, Outboxes
-from .fair_turns import TURN_S, Turns
-from .host_names import Hosts
+from .deliveries import Deliveries, DoorDeliveries
+from .fair_turns import TURN_S, FairTurns
+from .host_names import HostNames
 from .message_hosts import MessageHosts, Said, Via
 from .session import Session, acknowledgement, delivery
 
@@ -43,26 +43,26 @@ DELIVERIES = 2_000
 RUNS_UNDER_WAY = 8
 """Runs of one client that travel at the same time; one more waits for the oldest to be answered."""
 OK = acknowledgement(1)
-Step: TypeAlias = "Callable[[], Awaitable[None]] | _Far"
+Step: TypeAlias = "Callable[[], Awaitable[None]] | _RemoteRun"
 """What has to be waited for before the next line is looked at."""
 
 
-class Surroundings(Protocol):
+class Door(Protocol):
     """What a connection needs of its door."""
 
-    outboxes: Outboxes
-    turns: Turns
-    hosts: Hosts
+    deliveries: DoorDeliveries
+    turns: FairTurns
+    hosts: HostNames
     counts: DoorCounts
     arrivals: Arrivals | None
     """What has come, at a door with extensions."""
     admin_host: str | None
 
-    def start(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
+    def start_work(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
         """Run this for as long as the door is open; what it raises is for whoever awaits it."""
 
 
-class _Far(NamedTuple):
+class _RemoteRun(NamedTuple):
     """A run that others have to hear of."""
 
     run: Sequence[Said]
@@ -78,13 +78,13 @@ class _State(Enum):
 class Connection:
     """Serves one client until it leaves."""
 
-    def __init__(self, session: Session, peer: Peer, door: Surroundings, data: asyncio.Transport, ack: asyncio.Transport) -> None:
+    def __init__(self, session: Session, peer: Peer, door: Door, data: asyncio.Transport, ack: asyncio.Transport) -> None:
         self.session = session
         self._peer = peer
         self._door = door
         self._data = data
         self._ack = ack
-        self._outbox = Outbox(data, door.outboxes, self.cut_off)
+        self._deliveries = Deliveries(data, door.deliveries, self.cut_off)
         self._answers: list[bytes] = []
         self._postings = ClientPostings(session, peer, door.arrivals, self._deliver)
         self._open = True
@@ -109,7 +109,7 @@ class Connection:
         """Bytes have come on the data socket."""
         self.session.receive(data)
         if self._state is _State.IDLE and not self._unread_answers:
-            self._turn()
+            self._have_turn()
         else:
             self._read_or_pause()
 
@@ -117,7 +117,7 @@ class Connection:
         """The client leaves its answers unread: it is not read from either, and the others do not notice."""
         self._unread_answers = unread
         if self._open and not unread and self._state is _State.IDLE:
-            self._turn()
+            self._have_turn()
         self._read_or_pause()
 
     def leave(self) -> None:
@@ -125,7 +125,7 @@ class Connection:
         if not self._open:
             return
         self._open = False
-        self._outbox.close()
+        self._deliveries.close()
         self._postings.withdraw_all()
 
     def cut_off(self) -> None:
@@ -135,38 +135,39 @@ class Connection:
 
     # --- lines -------------------------------------------------------------------------------------------------------------
 
-    def _turn(self) -> None:
+    def _have_turn(self) -> None:
         """Carry out what needs no waiting; then read on, or have another turn, or wait in a task."""
         self._state = _State.IDLE
         if not self._open and self._matching is None:
             return
-        self._door.outboxes.turn_begins()
+        self._door.deliveries.hold_writes()
         try:
             step = self._carry_out_run()
-            self._speak()
+            self._write_turn()
         except Exception:  # whatever it is: one client's lines must not end the door
-            self._failed()
+            self._end_by_defect()
             return
         if step is not None:
             self._state = _State.WAITING
-            self._door.start(self._work(step))
+            self._door.start_work(self._carry_out_waiting(step))
         elif self._matching is not None or (
             (self.session.has_lines or self._put_back is not None) and self._open and not self._unread_answers
         ):
             # What was begun is finished, also when its client has left meanwhile.
             self._state = _State.TURN_DUE
-            self._door.turns.wait(self._turn)
+            self._door.turns.queue_turn(self._have_turn)
         self._read_or_pause()
 
-    async def _work(self, step: Step | None) -> None:
+    async def _carry_out_waiting(self, step: Step | None) -> None:
         """Carry out what waits for others; runs of events follow each other without waiting for each other's answers."""
         under_way = self._under_way
         try:
             while self._open:
                 if step is None:
                     step = self._carry_out_run()
-                if isinstance(step, _Far):
-                    under_way.append((self._door.start(self._peer.flash(self._told(*step), via=step.via)), len(step.run)))
+                if isinstance(step, _RemoteRun):
+                    flashing = self._door.start_work(self._peer.flash(self._events_of(*step), via=step.via))
+                    under_way.append((flashing, len(step.run)))
                     step = None
                     if len(under_way) >= RUNS_UNDER_WAY:
                         await self._answer_oldest()
@@ -178,21 +179,21 @@ class Connection:
                 else:
                     await step()
                     step = None
-                self._speak()
+                self._write_turn()
                 self._read_or_pause()
-        except Exception:  # as in _turn
-            self._failed()
+        except Exception:  # as in _have_turn
+            self._end_by_defect()
         finally:
             under_way.clear()
             self._state = _State.IDLE
         if self._open:
-            self._turn()
+            self._have_turn()
 
-    def _failed(self) -> None:
+    def _end_by_defect(self) -> None:
         """A defect of ours: it ends this connection, whose answers would be out of step, and nobody else's."""
         log.exception("a pedro connection failed")
         self._matching = None
-        self._door.outboxes.flush()
+        self._door.deliveries.write_all()
         self.cut_off()
         self.leave()
 
@@ -222,8 +223,8 @@ class Connection:
             run, via = self._next_run(min(left, self._at_once), ends_s)
             if run:
                 left -= len(run)
-                if not self._flash(run, via):
-                    return _Far(run, via)
+                if not self._match_run(run, via):
+                    return _RemoteRun(run, via)
                 if self._matching is not None or self._at_once <= len(run) < RUN:
                     # It takes long, or causes much: others have their turn.
                     break
@@ -262,7 +263,7 @@ class Connection:
             via: Via = None
             if type(command) is Notify:
                 said: Said = command.items, command.line
-            elif type(command) is P2P and (addressed := self._hosts.way_of(command)) is not None:
+            elif type(command) is P2P and (addressed := self._hosts.route_message(command)) is not None:
                 said, via = addressed
             else:
                 self._put_back = command
@@ -274,13 +275,13 @@ class Connection:
             run_via = via
         return run, run_via
 
-    def _flash(self, run: Sequence[Said], via: Via) -> bool:
+    def _match_run(self, run: Sequence[Said], via: Via) -> bool:
         """Match what was said here and answer it, or begin to; False where it has to travel."""
         if self._under_way:
             return False
-        outboxes = self._door.outboxes
-        before = outboxes.delivered
-        batch = self._peer.flash_here(self._told(run, via), via=via)
+        deliveries = self._door.deliveries
+        before = deliveries.delivered
+        batch = self._peer.flash_here(self._events_of(run, via), via=via)
         if batch is None:
             self._at_once = RUN  # the longer the run, the fewer the journeys
             return False
@@ -290,11 +291,11 @@ class Connection:
             return True
         self._answers.append(OK * len(run))
         # These took no more than a slice of matching: twice as many may go together, unless each line causes much.
-        caused = (outboxes.delivered - before) // len(run)
+        caused = (deliveries.delivered - before) // len(run)
         self._at_once = min(RUN, 2 * self._at_once, DELIVERIES // caused or 1) if caused else min(RUN, 2 * self._at_once)
         return True
 
-    def _told(self, run: Sequence[Said], via: Via) -> Sequence[Said]:
+    def _events_of(self, run: Sequence[Said], via: Via) -> Sequence[Said]:
         """What was said, and to the admin what it is to hear of it."""
         admin_host = self._door.admin_host
         return run if via is None or admin_host is None else with_overheard(run, admin_host)
@@ -303,8 +304,8 @@ class Connection:
         """Carry out and answer what is no notification; returns what has to be awaited for that."""
         match command:
             case P2P():
-                if hosts := self._hosts.unknown(command):
-                    return lambda: self._look_up(command, hosts)
+                if hosts := self._hosts.unresolved_hosts(command):
+                    return lambda: self._resolve_hosts(command, hosts)
                 self._refuse()
                 return None
             case Unsubscribe():
@@ -332,8 +333,8 @@ class Connection:
         else:
             self._answer(command.ack)
 
-    async def _look_up(self, command: P2P, hosts: list[str]) -> None:
-        await self._hosts.look_up(hosts)
+    async def _resolve_hosts(self, command: P2P, hosts: list[str]) -> None:
+        await self._hosts.resolve_hosts(hosts)
         self._put_back = command
 
     # --- answers and deliveries ----------------------------------------------------------------------------------------------
@@ -345,9 +346,9 @@ class Connection:
         self._door.counts.lines_refused += 1
         self._answer(0)
 
-    def _speak(self) -> None:
+    def _write_turn(self) -> None:
         """Write what this turn delivered, to whomever, then its answers."""
-        self._door.outboxes.flush()
+        self._door.deliveries.write_all()
         if self._answers:
             answers, self._answers = self._answers, []
             if self._open and not self._ack.is_closing():
@@ -360,7 +361,7 @@ class Connection:
             line = line_of_tuple(event.items)
             if line is None:
                 return
-        self._outbox.deliver(delivery(rock, line))
+        self._deliveries.deliver(delivery(rock, line))
 
     def _read_or_pause(self) -> None:
         """Bytes are read only while nothing is left to do with those that came."""

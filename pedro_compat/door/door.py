@@ -38,10 +38,10 @@ from .admin import all_notifications
 from .arrival_stamps import Arrivals
 from .connection import Connection
 from .counts import DoorCounts
-from .deliveries import Outboxes
-from .fair_turns import Turns
+from .deliveries import DoorDeliveries
+from .fair_turns import FairTurns
 from .handshake import FAILED, OK, FirstLine, Handshakes, information
-from .host_names import Hosts
+from .host_names import HostNames
 from .session import Session, acknowledgement
 
 log = logging.getLogger(__name__)
@@ -87,9 +87,9 @@ class PedroDoor:
         self.host = host
         self.port = port
         self.peer = peer
-        self.outboxes = Outboxes()
-        self.turns = Turns()
-        self.hosts = Hosts(time.monotonic)
+        self.deliveries = DoorDeliveries()
+        self.turns = FairTurns()
+        self.hosts = HostNames(time.monotonic)
         self.counts = DoorCounts()
         self.handshakes = Handshakes(SystemRandom())
         self.half_open: dict[int, AckSocket] = {}
@@ -164,7 +164,7 @@ class PedroDoor:
             self._expiry.cancel()
         for work in list(self._work):
             work.cancel()
-        self.outboxes.flush()
+        self.deliveries.write_all()
         for connected in self._sockets:
             connected.transport.close()
         try:
@@ -196,10 +196,10 @@ class PedroDoor:
 
     def _counted(self) -> list[Count]:
         forgotten = 0 if self.arrivals is None else self.arrivals.forgotten
-        more = {"clients_cut_off": self.outboxes.cut_off, "hosts_unknown": self.hosts.unknown, "notifications_forgotten": forgotten}
-        return self.counts.read(**more)
+        cut_off, unknown = self.deliveries.cut_off, self.hosts.unknown
+        return self.counts.read(clients_cut_off=cut_off, hosts_unknown=unknown, notifications_forgotten=forgotten)
 
-    def opened(self, connected: _Socket, *, served: bool) -> bool:
+    def add_socket(self, connected: _Socket, *, served: bool) -> bool:
         """One socket more; whether it is to be served, or closed at once because there are too many, or its host is not allowed."""
         self._sockets[connected] = None
         self._served += served
@@ -225,7 +225,7 @@ class PedroDoor:
             self._refused_hosts.add(host)
             log.warning("connections from %s are closed: clients are served from %s", host, self.allowed)
 
-    def closed(self, connected: _Socket, *, served: bool) -> None:
+    def remove_socket(self, connected: _Socket, *, served: bool) -> None:
         """One socket fewer."""
         del self._sockets[connected]
         self._served -= served
@@ -256,7 +256,7 @@ class PedroDoor:
 
     # --- what connections need ---------------------------------------------------------------------------------------------
 
-    def start(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
+    def start_work(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
         """Run this for as long as the door is open; what it raises is for whoever awaits it."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self._closing:
@@ -305,13 +305,13 @@ class _Socket(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports have asyncio's methods without being of its class.
         self.transport = cast(asyncio.Transport, transport)
-        if self.door.opened(self, served=self.served):
+        if self.door.add_socket(self, served=self.served):
             self.begin()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if exc is not None:
             log.info("a pedro client is gone: %s", exc)
-        self.door.closed(self, served=self.served)
+        self.door.remove_socket(self, served=self.served)
 
     def begin(self) -> None:
         """The socket is open."""

@@ -103,7 +103,7 @@ class Subscription:
             self.failures.type_faults += 1
             return False
         except Exhausted:
-            self.failures.exhaust(self.source)
+            self.failures.count_exhausted(self.source)
             return False
         finally:
             if work.trail:
@@ -265,7 +265,7 @@ _last: dict[str, tuple[str | Tuple, Term | None]] = {}
 """Dialect's name -> what was read last, and its term, where that is not remembered by its line. One entry for each dialect."""
 
 
-def remember(line: str, term: Term, dialect: Dialect) -> None:
+def remember_line(line: str, term: Term, dialect: Dialect) -> None:
     """The door has parsed this line, with its variables as notifications have them in the dialect."""
     lines = _read_lines[dialect.name]
     lines.left -= len(line)
@@ -288,7 +288,7 @@ def _notification(items: Tuple, line: str | None, dialect: Dialect) -> Term | No
         return last[1]
     term = term_of(items, line, dialect)
     if line is not None and term is not None:
-        remember(line, term, dialect)
+        remember_line(line, term, dialect)
     _last[dialect.name] = (said, term)
     return term
 
