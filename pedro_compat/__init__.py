@@ -1,16 +1,18 @@
 """Pedro's door: the terms, goals and wire protocol of the Pedro publish/subscribe server, version 1.14 and its paper.
 
 Terms, goals and what a line asks for are pure: lines and bytes go in, decisions come out, without a socket, a clock or ``random``.
-`door/door.py` and `door/connection.py` put them behind sockets in front of a peer, `client/client.py` talks to such a door; they are
-loaded when asked for. It is not a Prolog: there are no clauses, and every evaluation is bounded. It copies nothing of the original,
-which is GPL; its behaviour is known from the paper, the manual and recordings.
+`door/door.py` and `door/connection.py` put them behind sockets in front of a peer, `client/client.py` talks to such a door; all
+three are loaded when asked for.
+It is not a Prolog: there are no clauses, and every evaluation is bounded. It copies nothing of the original, which is GPL; its
+behaviour is known from the paper, the manual and recordings.
 
-Read `terms/terms.py` first, then follow a notification: `lines.py`, `door/commands.py`, `terms/plain_lines.py` or `terms/syntax.py`,
-`goals/covers.py` with `goals/goals.py` beneath it; `goals/demands.py` is how a subscription is found before it is tested.
+Read `terms/terms.py` first, then follow a notification: `lines.py`, `door/commands.py`, `terms/plain_lines.py` or
+`terms/syntax.py`, `goals/covers.py` with `goals/goals.py` beneath it; `goals/demands.py` is how a subscription is found before it
+is tested.
 `door/session.py` is one connection, `door/handshake.py` how it begins, `door/client_postings.py` what it has posted with the peer;
 `dialect.py` is all that differs between the paper and the server 1.14.
-What goes beyond Pedro is in `door/extensions.py`, `arrival_stamps.py`, `option_listeners.py` and `access.py`; `door/admin.py` is the
-original's own.
+What goes beyond Pedro is in `door/extensions.py`, `arrival_stamps.py`, `option_listeners.py` and `access.py`; `door/admin.py` is
+the original's own.
 """
 
 from importlib import import_module
