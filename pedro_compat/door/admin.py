@@ -54,7 +54,7 @@ def all_notifications(dialect: Dialect, hear: Callable[[Event, int], None]) -> C
 
 def _unless_addressed(name: str, host: str, hear: Callable[[Event, int], None]) -> Callable[[Event, int], None]:
     """Hears what is overheard, but not what is addressed to the admin itself, which comes to it as to anybody."""
-    own = {Compound(message_event(*address)[0]) for address in product((name, None), (host, None))}
+    own = {Compound(message_event(*address)) for address in product((name, None), (host, None))}
 
     def overhear(event: Event, rock: int) -> None:
         if event.items[2] not in own:

@@ -15,7 +15,7 @@ from gsg.tuples.features import Template
 from gsg.wire.messages import Event, Test
 
 from ..goals.covers import TEST_NAME, template
-from .addresses import name_templates
+from .addresses import MESSAGE_PLACE, name_templates
 from .admin import Condition, admin_conditions
 from .arrival_stamps import Arrivals
 from .commands import Register, Subscribe, Unsubscribe
@@ -59,7 +59,7 @@ class ClientPostings:
     async def post_name(self, command: Register) -> None:
         """Post the addresses of a name, and what the admin hears besides. Raises GsgError where another client has the name."""
         session = self._session
-        conditions = [Condition(*place, None, self._deliver) for place in name_templates(command.name, session.host)]
+        conditions = [Condition(each, MESSAGE_PLACE, None, self._deliver) for each in name_templates(command.name, session.host)]
         if session.makes_admin(command.name):
             conditions += admin_conditions(session.host, session.dialect, self._deliver)
         try:

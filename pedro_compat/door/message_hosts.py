@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from gsg.tuples.terms import Tuple
 
-from .addresses import message_event
+from .addresses import MESSAGE_PLACE, message_event
 from .commands import P2P
 from .host_names import HostNames
 from .session import Session
@@ -38,8 +38,7 @@ class MessageHosts:
                 return None
             host = address or host
         self._found.clear()
-        items, position = message_event(command.to_name, host)
-        return (items, command.line), (position,)
+        return (message_event(command.to_name, host), command.line), (MESSAGE_PLACE,)
 
     def unresolved_hosts(self, command: P2P) -> list[str]:
         """The hosts of a message whose addresses are to be looked up; none where the message is refused."""
