@@ -82,15 +82,13 @@ class Views:
         count = filled.sum(axis=1)
         wanted = (self._rng.random(len(agents)) * count).astype(np.int64)
         place = (filled.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
-        chosen: NDArray[np.int64] = np.where(count > 0, place, NOBODY)
-        return chosen
+        return np.where(count > 0, place, NOBODY)
 
     def _oldest_place(self, agents: NDArray[np.int64]) -> NDArray[np.int64]:
         """The place of each agent's view that has been there for the longest time, NOBODY where all are empty."""
         filled = self.known[agents] != NOBODY
         place = np.where(filled, self._age[agents], -1).argmax(axis=1)
-        chosen: NDArray[np.int64] = np.where(filled.any(axis=1), place, NOBODY)
-        return chosen
+        return np.where(filled.any(axis=1), place, NOBODY)
 
     def _exchange(self, one: NDArray[np.int64], other: NDArray[np.int64], place: NDArray[np.int64]) -> None:
         # Whoever is written to is forgotten first: an answer brings it back.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from statistics import fmean
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..engine.html_page import Figure, Table
-from ..engine.intervals import Interval, flat, mean_of, share_of
+from ..engine.intervals import flat, mean_of, share_of
 from ..engine.plots import Line
 from ..engine.results import Results, line_figure
 from ..engine.sweep import by_setting, summed
@@ -38,7 +38,7 @@ def results_of(request: DisseminationRequest, rounds: Sequence[Round], spreads: 
     )
 
 
-def _removals(rounds: Sequence[Round]) -> list[dict[str, object]]:
+def _removals(rounds: Sequence[Round]) -> list[Numbers]:
     """Each setting of view exchange, all runs together."""
     settings = by_setting(rounds, lambda one: (one.agents, one.view, one.form, one.removed))
     found = []
@@ -79,7 +79,7 @@ def _by_round(some: Sequence[Round], value: Callable[[Round], float]) -> dict[in
     return {number: fmean(map(value, of_round)) for number, of_round in sorted(by_setting(some, lambda one: one.round).items())}
 
 
-def _events(spreads: Sequence[Spread]) -> list[dict[str, object]]:
+def _events(spreads: Sequence[Spread]) -> list[Numbers]:
     """Each setting of diffusion, all runs together."""
     settings = by_setting(spreads, lambda one: (one.agents, one.subscribers))
     return [
@@ -186,12 +186,7 @@ def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> 
     return figures
 
 
-def _told(value: object, *, percent: bool = False) -> str:
-    assert isinstance(value, Interval)
-    return value.percent() if percent else str(value)
-
-
-Numbers: TypeAlias = dict[str, object]
+Numbers: TypeAlias = dict[str, Any]  # Any: numbers, names and intervals
 """What all runs of one setting came to, by name."""
 _REMOVALS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("agents", lambda one: f"{one['agents']:,}"),
@@ -201,18 +196,18 @@ _REMOVALS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("in-degree", lambda one: f"{one['in_degree_mean']:.1f}"),
     ("deviation", lambda one: f"{one['in_degree_std']:.2f}"),
     ("rounds to 1 %", lambda one: "" if one["rounds_to_one_percent"] is None else f"{one['rounds_to_one_percent']}"),
-    ("dead at end", lambda one: _told(one["dead_share_at_end"], percent=True)),
-    ("dead known", lambda one: _told(one["dead_known_at_end"])),
+    ("dead at end", lambda one: one["dead_share_at_end"].percent()),
+    ("dead known", lambda one: str(one["dead_known_at_end"])),
 )
 _EVENTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("agents", lambda one: f"{one['agents']:,}"),
     ("subscribers", lambda one: f"{one['subscribers']:.0%}"),
-    ("reached", lambda one: _told(one["reached"], percent=True)),
-    ("median ms", lambda one: _told(one["median_ms"])),
-    ("p99 ms", lambda one: _told(one["p99_ms"])),
-    ("last ms", lambda one: _told(one["last_ms"])),
-    ("walk hops", lambda one: _told(one["walk_hops"])),
-    ("messages", lambda one: _told(one["messages_per_subscriber"])),
+    ("reached", lambda one: one["reached"].percent()),
+    ("median ms", lambda one: str(one["median_ms"])),
+    ("p99 ms", lambda one: str(one["p99_ms"])),
+    ("last ms", lambda one: str(one["last_ms"])),
+    ("walk hops", lambda one: str(one["walk_hops"])),
+    ("messages", lambda one: str(one["messages_per_subscriber"])),
 )
 _PARTNER = {"oldest": "its oldest neighbour (Cyclon)", "random": "a random neighbour (the paper)"}
 _NOTES = (

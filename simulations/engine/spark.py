@@ -61,15 +61,13 @@ def check_partitions(partitions: int | None) -> None:
         check_range(partitions, 1, MAX_PARTITIONS, "partitions")
 
 
-def session(
-    name: str, *, master: str | None = None, partitions: int | None = None, options: Mapping[str, str] | None = None
-) -> SparkSession:
+def session(name: str, *, master: str | None = None, partitions: int | None = None) -> SparkSession:
     """The Spark session of this process, made if there is none; a second call gives the first one's.
 
     ``master`` is LOCAL where none is said, and under spark-submit the one that it was told. Nothing overrides what Spark was told
-    elsewhere (spark-submit, spark-defaults.conf, a session that is there) but ``master``, ``partitions``, which is how many a
-    shuffle makes, and ``options``, where they are said. Raises BadParameter for a master that is none, and NoSpark when the extra
-    ``sim`` is not installed, or no Java is found.
+    elsewhere (spark-submit, spark-defaults.conf, a session that is there) but ``master`` and ``partitions``, which is how many a
+    shuffle makes, where they are said. Raises BadParameter for a master that is none, and NoSpark when the extra ``sim`` is not
+    installed, or no Java is found.
     """
     submitted = _GATEWAY in os.environ
     if master is None:
@@ -98,8 +96,6 @@ def session(
         builder = builder.master(master)
     if partitions is not None:
         builder = builder.config("spark.sql.shuffle.partitions", str(partitions))
-    for key, value in (options or {}).items():
-        builder = builder.config(key, value)
     try:
         with _undisturbed(), _java_told(defaults_for(master) if ours else {}):
             return builder.getOrCreate()

@@ -33,9 +33,17 @@ def reported_progress(spark: SparkSession, tasks: int | None, progress: Progress
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    over = threading.Event()
+    over, tracker = threading.Event(), spark.sparkContext.statusTracker()
+
+    def watch() -> None:
+        while not over.wait(CHECK_S):
+            for stage in tracker.getActiveStageIds():
+                found = tracker.getStageInfo(stage)
+                if found is not None and tasks in (None, found.numTasks):
+                    progress(found.numCompletedTasks, found.numTasks)
+
     # Daemonic, because a job that is interrupted must not hold the process; it ends with the block otherwise.
-    thread = threading.Thread(target=_watch, args=(spark, tasks, progress, over), daemon=True)
+    thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
         yield
@@ -46,12 +54,3 @@ def reported_progress(spark: SparkSession, tasks: int | None, progress: Progress
         thread.join()
         if tasks is not None:
             progress(tasks, tasks)
-
-
-def _watch(spark: SparkSession, tasks: int | None, progress: Progress, over: threading.Event) -> None:
-    tracker = spark.sparkContext.statusTracker()
-    while not over.wait(CHECK_S):
-        for stage in tracker.getActiveStageIds():
-            found = tracker.getStageInfo(stage)
-            if found is not None and tasks in (None, found.numTasks):
-                progress(found.numCompletedTasks, found.numTasks)

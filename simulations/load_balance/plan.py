@@ -7,7 +7,7 @@ from the workload: a run shows where a strategy leads when everybody knows that.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -121,8 +121,23 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     joint = np.zeros(len(subscriptions), dtype=np.uint64)
     for number, (first, second) in enumerate(PAIRS):
         joint[pair == number] = kernels.scattered(keys[first, pair == number], keys[second, pair == number])
-    posted = Posted(codes, draws, anchors, joint)
     ownership = Ownership(kernels.virtual_ids(peers, strategy.virtual), peers=len(peers))
+
+    def copies(chosen: Whole) -> Whole:
+        """How many copies of the chosen subscriptions each peer holds."""
+        at = anchors[chosen]
+        held = np.full(len(peers), (at == NOWHERE).sum(), dtype=np.int64)
+        held += np.bincount(ownership.owners(joint[chosen[at == PAIR]]), minlength=len(peers))
+        for position, place in enumerate(places):
+            mine = chosen[at == position]
+            under = codes[position, mine]
+            columns = place.column_of(under, draws[mine])
+            rows = np.ones(len(mine), dtype=np.int64) if place.rows is None else place.rows[under]
+            for some, row in expanded(rows):
+                cells = kernels.cell_key(place.keys[under[some]], row, columns[some])
+                held += np.bincount(ownership.owners(cells), minlength=len(peers))
+        return held
+
     return Plan(
         strategy=strategy,
         peers=peers,
@@ -131,35 +146,10 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
         everywhere=int((anchors[firsts] == NOWHERE).sum()),
         lost=int((anchors == LOST).sum()),
         epoch_s=workload.seconds / strategy.amount,
-        subscriptions=posted.copies(places, ownership, len(peers), np.arange(len(subscriptions))),
-        templates=posted.copies(places, ownership, len(peers), firsts),
+        subscriptions=copies(np.arange(len(subscriptions))),
+        templates=copies(firsts),
         questions=int(given.sum()) if strategy.anchor is Anchor.RAREST else 0,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Posted:
-    """Subscriptions under their keys; ``joint`` has the keys of those that are posted under two constants."""
-
-    codes: Whole
-    draws: Words
-    anchors: Whole
-    joint: Words
-
-    def copies(self, places: Sequence[Place], ownership: Ownership, peers: int, chosen: Whole) -> Whole:
-        """How many copies of the chosen ones each peer holds."""
-        anchors = self.anchors[chosen]
-        held = np.full(peers, (anchors == NOWHERE).sum(), dtype=np.int64)
-        held += np.bincount(ownership.owners(self.joint[chosen[anchors == PAIR]]), minlength=peers)
-        for position, place in enumerate(places):
-            mine = chosen[anchors == position]
-            codes = self.codes[position, mine]
-            columns = place.column_of(codes, self.draws[mine])
-            rows = np.ones(len(mine), dtype=np.int64) if place.rows is None else place.rows[codes]
-            for some, row in expanded(rows):
-                cells = kernels.cell_key(place.keys[codes[some]], row, columns[some])
-                held += np.bincount(ownership.owners(cells), minlength=peers)
-        return held
 
 
 def expanded(parts: Whole) -> Iterator[tuple[Whole, Whole]]:

@@ -29,15 +29,11 @@ class Zipf:
         self.ranks = ranks
         self.exponent = exponent
         weights = np.arange(1, ranks + 1, dtype=np.float64) ** -exponent
-        self._chance: NDArray[np.float64] = weights / weights.sum()
-        keep, alias = _alias_table(self._chance)
+        self.chance: NDArray[np.float64] = weights / weights.sum()
+        """How likely each rank is, shape (ranks,)."""
+        keep, alias = _alias_table(self.chance)
         # Both in one word, so that a rank costs one miss of the cache: how often it stays, and what changes it to its alias.
         self._table: Words = keep.astype(np.uint64) << _HALF | (alias ^ np.arange(ranks, dtype=np.uint32))
-
-    @property
-    def chance(self) -> NDArray[np.float64]:
-        """How likely each rank is, shape (ranks,)."""
-        return self._chance
 
     def draw(self, stream: Stream, begin: int, count: int) -> NDArray[np.int64]:
         """The ranks of numbers ``begin`` to ``begin + count`` of a stream, shape (count,)."""

@@ -51,16 +51,6 @@ class How:
         title("starting Spark")
         return session("gsg simulate", master=self.master)
 
-    def checked(self) -> How:
-        """Itself; raises BadParameter for what would not be looked at."""
-        from simulations.errors import BadParameter
-
-        if not self.on_spark:
-            for option, given in (("--master", self.master), ("--partitions", self.partitions)):
-                if given is not None:
-                    raise BadParameter(f"{option} {given} is for Spark; --engine numpy counts in one thread: leave one of them out")
-        return self
-
     def provenance(self) -> dict[str, object]:
         """What makes the result of a run, to be asked for when it has run."""
         from simulations.engine.provenance import made_by
@@ -125,7 +115,11 @@ def engine(
     how: How, in_one_thread: Callable[[Progress], Engine], on_spark: Callable[..., Engine]
 ) -> Iterator[tuple[Callable[[], Engine], Title]]:
     """What starts one engine or the other, and names the parts of the run, which goes under a bar. Raises SimulationError."""
-    how.checked()
+    from simulations.errors import BadParameter
+
+    for option, given in (("--master", how.master), ("--partitions", how.partitions)):
+        if given is not None and not how.on_spark:
+            raise BadParameter(f"{option} {given} is for Spark; --engine numpy counts in one thread: leave one of them out")
     with bar() as (title, progress):
 
         def start() -> Engine:
