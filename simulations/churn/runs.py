@@ -18,8 +18,8 @@ from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, quantile_of, share_of
 from ..engine.plots import Line
 from ..engine.randomness import derived_seed
-from ..engine.results import Results, check_seed, line_figure
-from ..engine.sweep import Sweep, by_setting, check_cases, check_runs
+from ..engine.results import Results, line_figure
+from ..engine.sweep import Sweep, by_setting, check_size
 from ..errors import BadParameter
 from ..load_balance.experiments import ZIPF, usual_distinct
 from ..load_balance.meeting_sample import MeetingSample, sample_meetings
@@ -116,15 +116,13 @@ class Mean:
 def experiment(request: ChurnRequest, title: Callable[[str], None] = lambda _: None) -> Experiment:
     """What is to be played, and how it is reported; ``title`` is told what takes long before. Raises BadParameter."""
     title("where matches meet")
-    check_seed(request.seed)
     request = request.completed()
     strategies = list(map(parse, request.strategies))
     mix = parse_mix(request.mix)
-    check_runs(request.runs)
     for replicas in request.replicas:
         for dying in request.dying:
             check(peers=request.peers, replicas=replicas, dying=dying, epochs=request.epochs)
-    check_cases(len(strategies) * len(request.replicas) * len(request.dying) * request.runs)
+    check_size(request.seed, request.runs, len(strategies) * len(request.replicas) * len(request.dying) * request.runs)
     for strategy in strategies:
         check_strategy(strategy, request.peers)
         refuse_without_effect(strategy)

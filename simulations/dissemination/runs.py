@@ -16,8 +16,7 @@ import numpy as np
 
 from ..engine.experiment import Experiment
 from ..engine.randomness import derived_seed
-from ..engine.results import check_seed
-from ..engine.sweep import Sweep, check_cases, check_runs
+from ..engine.sweep import Sweep, check_size
 from ..errors import BadParameter, check_range
 from .cases import FORMS, DisseminationRequest, Event, Removal, Round, Spread, middle
 from .cyclon import NOBODY, Views, check_views
@@ -93,8 +92,8 @@ def experiment(request: DisseminationRequest) -> Experiment:
     """What is to be played, and how it is reported. Raises BadParameter."""
     _check(request)
     larger = len(set(request.agents)) - 1
-    check_cases(len(FORMS) * (len(request.views) * len(request.removed) * request.runs + larger))
-    check_cases(len(request.subscribers) * (request.runs + larger))
+    removed = len(FORMS) * (len(request.views) * len(request.removed) * request.runs + larger)
+    check_size(request.seed, request.runs, removed, len(request.subscribers) * (request.runs + larger))
     removals, events = [], []
     smallest = min(request.agents)
     for agents in sorted(set(request.agents), reverse=True):
@@ -113,9 +112,7 @@ def experiment(request: DisseminationRequest) -> Experiment:
 
 
 def _check(request: DisseminationRequest) -> None:
-    check_seed(request.seed)
     check_range(request.rounds, 1, MAX_ROUNDS, "rounds")
-    check_runs(request.runs)
     check_range(request.settle, 0, MAX_ROUNDS, "rounds to settle")
     if not 0 < request.round_s < float("inf"):
         raise BadParameter(f"rounds of {request.round_s:g} s; expected more than 0")

@@ -16,20 +16,18 @@ from ..errors import BadParameter
 
 def written_to(text: str, option: str = "--out") -> Path:
     """The folder or file that an option names. Raises BadParameter for one of another file system."""
-    if scheme_of(text) is not None:
-        raise BadParameter(
-            f"{option} {text} is on another file system; expected a path of the machine that drives the run: write there, and "
-            "copy it then, as with hadoop fs -put, aws s3 cp or gsutil cp"
-        )
-    return path_of(text)
+    return _local(text, option, "write there, and copy it then, as with hadoop fs -put, aws s3 cp or gsutil cp")
 
 
 def read_from(text: str, option: str) -> Path:
     """The file or folder that an option names. Raises BadParameter for one of another file system."""
+    return _local(text, option, "copy it there first, as with hadoop fs -get, aws s3 cp or gsutil cp")
+
+
+def _local(text: str, option: str, advice: str) -> Path:
     if scheme_of(text) is not None:
         raise BadParameter(
-            f"{option} {text} is on another file system; expected a path of the machine that drives the run: copy it there "
-            "first, as with hadoop fs -get, aws s3 cp or gsutil cp"
+            f"{option} {text} is on another file system; expected a path of the machine that drives the run: {advice}"
         )
     return path_of(text)
 

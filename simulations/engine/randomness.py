@@ -13,12 +13,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import BadParameter
+
 Words: TypeAlias = NDArray[np.uint64]
 
 _WEYL = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
 
+MAX_SEED = (1 << 63) - 1
 BLOCK = 1 << 14
 """Numbers that go through all steps of a computation together: a few columns of 128 kB stay in a core's second cache."""
 _STEPS = np.arange(BLOCK, dtype=np.uint64) * _WEYL
@@ -38,6 +41,12 @@ def mixed(words: Words) -> Words:
 def fraction_of(words: Words) -> NDArray[np.float64]:
     """Random words as fractions from 0 up to and not 1, of 53 bits."""
     return (words >> np.uint64(11)) * np.float64(2.0**-53)
+
+
+def check_seed(seed: int) -> None:
+    """Raises BadParameter for one that is none."""
+    if not 0 <= seed <= MAX_SEED:
+        raise BadParameter(f"seed {seed}; expected 0 to {MAX_SEED}")
 
 
 def derived_seed(seed: int, *name: object) -> int:

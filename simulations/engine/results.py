@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 Number = TypeVar("Number", int, float)
 
-MAX_SEED = (1 << 63) - 1
 CONFIGURATION, SUMMARY, REPORT = "configuration.json", "summary.json", "report.html"
 """What a run leaves in its folder beside rows."""
 FILES = "files"
@@ -122,9 +121,3 @@ def parse_pair(text: str, option: str) -> tuple[float, float]:
     except ValueError:
         raise BadParameter(f"{option} {text!r}; expected two numbers between commas") from None
     return first, second
-
-
-def check_seed(seed: int) -> None:
-    """Raises BadParameter for one that is none."""
-    if not 0 <= seed <= MAX_SEED:
-        raise BadParameter(f"seed {seed}; expected 0 to {MAX_SEED}")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import BadParameter, check_range
+from .randomness import check_seed
 from .spark import check_partitions
 from .spark_progress import Progress, reported_progress, untold
 
@@ -64,9 +65,12 @@ def summed(counts: Iterable[Sequence[int]]) -> NDArray[np.int64]:
     return np.array([sum(column) for column in zip_longest(*counts, fillvalue=0)], dtype=np.int64)
 
 
-def check_runs(runs: int) -> None:
-    """Raises BadParameter for a number of runs that no setting can have."""
+def check_size(seed: int, runs: int, *cases: int) -> None:
+    """Raises BadParameter for a seed, a number of runs of each setting, or of cases of a sweep, that cannot be."""
+    check_seed(seed)
     check_range(runs, 1, MAX_RUNS, "runs")
+    for number in cases:
+        check_cases(number)
 
 
 def check_cases(number: int) -> None:

@@ -8,7 +8,7 @@ depend on how the tuples are cut.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -177,8 +177,8 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
         loads = Loads.zero(len(plan.peers))
         for block, parts_of_block in sums_of_blocks(table.to_batches()).items():
             peers = slice(block * BLOCK_PEERS, (block + 1) * BLOCK_PEERS)
-            for load, part in zip(fields(Loads), parts_of_block, strict=True):
-                getattr(loads, load.name)[peers] += part
+            for load, part in zip(loads, parts_of_block, strict=True):
+                load[peers] += part
         return loads
 
     return count
@@ -192,9 +192,7 @@ def usual_cut(tuples: int, cores: int) -> int:
 def blocks_of(loads: Loads) -> dict[int, list[Whole]]:
     """The part that each block of peers has of each load; blocks that got nothing are left out."""
     begins = [begin for begin in range(0, len(loads.tuples), BLOCK_PEERS) if loads.tuples[begin : begin + BLOCK_PEERS].any()]
-    return {
-        begin // BLOCK_PEERS: [getattr(loads, load.name)[begin : begin + BLOCK_PEERS] for load in fields(Loads)] for begin in begins
-    }
+    return {begin // BLOCK_PEERS: [load[begin : begin + BLOCK_PEERS] for load in loads] for begin in begins}
 
 
 def rows_of_blocks(blocks: dict[int, list[Whole]]) -> pyarrow.RecordBatch:
@@ -202,9 +200,9 @@ def rows_of_blocks(blocks: dict[int, list[Whole]]) -> pyarrow.RecordBatch:
     import pyarrow
 
     columns = [pyarrow.array(list(blocks), pyarrow.int64())]
-    for place in range(len(fields(Loads))):
+    for place in range(len(Loads._fields)):
         columns.append(pyarrow.array([packed(parts[place]) for parts in blocks.values()], pyarrow.binary()))
-    return pyarrow.RecordBatch.from_arrays(columns, names=["block", *(load.name for load in fields(Loads))])
+    return pyarrow.RecordBatch.from_arrays(columns, names=["block", *Loads._fields])
 
 
 def packed(load: Whole) -> bytes:

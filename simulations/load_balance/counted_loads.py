@@ -7,7 +7,7 @@ looked up once. Only keys of two constants, of which nearly each tuple has new o
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +23,7 @@ _ROW_BITS = 28
 """Bits of the number of rows of a key in a table; there are at most as many as peers (MAX_PEERS). Slots have the 36 above."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loads:
+class Loads(NamedTuple):
     """What peers got, each of shape (peers,)."""
 
     tuples: Whole
@@ -37,7 +36,7 @@ class Loads:
     @classmethod
     def zero(cls, peers: int) -> Loads:
         """Nothing yet."""
-        return cls(*(np.zeros(peers, dtype=np.int64) for _ in range(3)))
+        return cls(*(np.zeros(peers, dtype=np.int64) for _ in cls._fields))
 
 
 class LoadCounter:

@@ -117,7 +117,9 @@ def balance(
             kept.append(figures_of(run(strategy, others, asking, drawn, count)))
     over_seeds = [OverSeeds(strategy.name, kept) for strategy, kept in zip(strategies, figures, strict=True)]
     ran = {"peers": len(peers), "subscriptions": len(subscriptions), "strategies": [strategy.name for strategy in strategies]}
-    configuration = {**_said(request), **described(workload, mix), **ran, "left_out": left_out, **provenance()}
+    # What is as usual, or not used, was not said.
+    said = {name: value for name, value in asdict(request).items() if value not in (None, "")}
+    configuration = {**said, **described(workload, mix), **ran, "left_out": left_out, **provenance()}
     if request.trace is not None:
         # Its tuples have their times, and its subscriptions their patterns.
         for name in ("hours", "mix") if request.subscriptions is None else ("hours",):
@@ -129,11 +131,6 @@ def balance(
     grown = [growth(strategy, len(peers), asked, request.seed, workload, mix) for strategy in strategies]
     write_page(out / REPORT, report(outcomes, grown, configuration, found.over_seeds))
     return found
-
-
-def _said(request: BalanceRequest) -> dict[str, object]:
-    """What was asked for, without what is as usual or not used."""
-    return {name: value for name, value in asdict(request).items() if value not in (None, "")}
 
 
 def growth(strategy: Strategy, peers: int, asked: int, seed: int, workload: Workload, mix: Mix) -> Growth:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ..engine.html_page import Table
 from ..engine.intervals import Interval, flat, mean_of
-from ..engine.results import MAX_SEED, check_seed
+from ..engine.randomness import MAX_SEED, check_seed
 from ..errors import BadParameter, check_range
 from .balance import Outcome
 

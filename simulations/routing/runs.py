@@ -17,8 +17,8 @@ from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
 from ..engine.randomness import Stream, derived_seed
-from ..engine.results import Results, check_seed, line_figure
-from ..engine.sweep import Sweep, by_setting, check_cases, check_runs, summed
+from ..engine.results import Results, line_figure
+from ..engine.sweep import Sweep, by_setting, check_size, summed
 from ..errors import check_range
 from .hops import MAX_HOPS, Overlay, check
 
@@ -137,13 +137,10 @@ def play(seed: int, case: Case) -> Iterator[Ways]:
 
 def experiment(request: RoutingRequest) -> Experiment:
     """The largest overlay with every share of dead peers, and smaller ones in which all live. Raises BadParameter."""
-    check_seed(request.seed)
     check_range(request.lookups, 1, MAX_LOOKUPS, "lookups")
-    check_runs(request.runs)
     wanted = [(request.peers, k, dead) for k in request.k for dead in sorted({0.0, *request.dead})]
     wanted += [(peers, k, 0.0) for peers in _smaller(request.peers) for k in request.k]
-    check_cases(len(wanted))
-    check_cases(len(wanted) * request.runs)
+    check_size(request.seed, request.runs, len(wanted), len(wanted) * request.runs)
     for peers, k, dead in wanted:
         check(peers, k=k, dead=dead)
     cases = [Case(peers, k, dead, request.lookups, run) for peers, k, dead in wanted for run in range(request.runs)]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from simulations.engine.html_page import Figure
-from simulations.engine.results import Results, Table, check_seed, parse_numbers, prepare_folder, save
+from simulations.engine.html_page import Figure, Table
+from simulations.engine.randomness import check_seed
+from simulations.engine.results import Results, parse_numbers, prepare_folder, save
 from simulations.errors import BadParameter
 
 
