@@ -6,6 +6,9 @@ that reaches both inputs, one after the other in any order, the outputs add up t
 pair once; and no output is ever taken back that was not given. Only joins with alpha memories (:mod:`rete.operators.join`), whose
 right side changes for all of them at once, need the order of levels; operators have levels because such joins may stand below
 them.
+
+A new operator is a class of the algebra (rete/algebra.py), its node in a file of this room, and the branch that makes the one from
+the other (rete/compile/build.py).
 """
 
 from __future__ import annotations
