@@ -261,6 +261,7 @@ class Feeds:
     def stop(self) -> None:
         """The peer stops: events wait for their turn no longer."""
         self.order.stop()
+        self.standbys.stop()
         self.events.acknowledger.stop()
 
     # --- feeds ------------------------------------------------------------------------------------------------------------
