@@ -113,7 +113,7 @@ class Parts:
         self.leases.drop_link(link)
         self.dispatch.lost(link)
         if self._is_open():
-            self.publisher.lost(link)
+            self.publisher.forget_link(link)
             self.subscriber.feeds.forget_link(link)
             self._send_again(link.contact.id)  # it may have lost what it acknowledged: been started anew unnoticed
 
@@ -143,5 +143,5 @@ class Parts:
             self._send_again(peer)
 
     def _send_again(self, peer: bytes) -> None:
-        if self.publisher.gone(peer):
+        if self.publisher.take_back_from(peer):
             self.start_task(self.publisher.send_again())

@@ -15,13 +15,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Protocol
 
 from ..errors import GsgError, PeerUnreachable
 from ..tuples.audiences import Audience
 from ..tuples.terms import Tuple
 from ..wire.admission import RUN_CALLS
-from .batches import Facts
+from .batches import Facts, SendRecord
 from .turns import Turn, Turns
 
 SMALL_FACTS = 100
@@ -39,24 +38,9 @@ class Cue(Enum):
     ALONE = "send your own again"
 
 
-class MakeBatch(Protocol):
-    """Makes a batch; see :class:`gsg.publisher.batches.Facts`."""
-
-    def __call__(
-        self,
-        sign: int,
-        facts: Sequence[Tuple],
-        size_bytes: int,
-        audience: Audience | None,
-        *,
-        calls: Sequence[int] = (),
-        stamp: int = 0,
-    ) -> Facts: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One call's part of a batch that was answered; it says when it is done with it (:meth:`gsg.publisher.batches.Facts.over`)."""
+    """One call's part of a batch that was answered, which counts the calls that are done with it (:meth:`Facts.end_call`)."""
 
     batch: Facts
     numbers: range
@@ -139,7 +123,7 @@ class Run:
             self.calls[0].tell(Cue.SEND)
         return bool(self.calls)
 
-    def together(self) -> list[Tuple]:
+    def all_facts(self) -> list[Tuple]:
         """The facts of all, in order."""
         facts: list[Tuple] = []
         for call in self.calls:
@@ -148,17 +132,17 @@ class Run:
         return facts
 
 
-class Together:
+class Coalescing:
     """The calls of one publisher. ``carry_out(batch, turn)`` sends a batch at this turn, or the next, and waits for answers."""
 
-    def __init__(self, turns: Turns, make: MakeBatch, carry_out: Callable[[Facts, Turn | None], Awaitable[None]]) -> None:
+    def __init__(self, turns: Turns, record: SendRecord, carry_out: Callable[[Facts, Turn | None], Awaitable[None]]) -> None:
         self._turns = turns
-        self._make = make
+        self._record = record
         self._carry_out = carry_out
         self._run: Run | None = None
         """The last one; others may join it while it is the last that waits for its turn."""
 
-    async def say(self, sign: int, facts: Sequence[Tuple], size_bytes: int, audience: Audience | None) -> Share:
+    async def publish_facts(self, sign: int, facts: Sequence[Tuple], size_bytes: int, audience: Audience | None) -> Share:
         """Make facts true or untrue, alone or together with those of others; they were looked at, can travel, and are no longer
         than this as encoded.
 
@@ -190,19 +174,21 @@ class Together:
             # What has changed already is what it should be: that counts as well.
             return replace(await self._alone(sign, facts, size_bytes, audience, stamp=run.batch.stamp), before=share)
         finally:
-            run.batch.over()
+            run.batch.end_call()
 
     def _left(self, run: Run, call: Call) -> None:
         """A caller has gone while it waited."""
         if run.batch is not None:
-            run.batch.over()
+            run.batch.end_call()
         elif not run.leave(call):
             self._turns.leave(run.turn)
 
     async def _send(self, run: Run) -> Cue:
         """Send a run whose turn it is, and tell the others what came of it."""
-        facts, size_bytes = run.together(), sum(call.size_bytes for call in run.calls)
-        batch = run.batch = self._make(run.sign, facts, size_bytes, run.audience, calls=[len(call.facts) for call in run.calls])
+        facts, size_bytes = run.all_facts(), sum(call.size_bytes for call in run.calls)
+        batch = run.batch = Facts(
+            self._record, run.sign, facts, size_bytes, run.audience, calls=[len(call.facts) for call in run.calls]
+        )
         batch.go()
         cue = Cue.ALONE
         self._turns.begun()
@@ -211,10 +197,10 @@ class Together:
             cue = Cue.SENT
         except GsgError:
             if len(run.calls) == 1:
-                batch.over()
+                batch.end_call()
                 raise
         except BaseException:
-            batch.over()
+            batch.end_call()
             raise
         finally:
             self._turns.ended()
@@ -232,13 +218,13 @@ class Together:
         turn: Turn | None = None,
         stamp: int = 0,
     ) -> Share:
-        batch = self._make(sign, facts, size_bytes, audience, stamp=stamp)
+        batch = Facts(self._record, sign, facts, size_bytes, audience, stamp=stamp)
         if turn is not None:
             self._turns.begun()
         try:
             await self._carry_out(batch, turn)
         except BaseException:
-            batch.over()
+            batch.end_call()
             raise
         finally:
             if turn is not None:

@@ -244,7 +244,7 @@ def test_what_is_behind_is_sent_again_by_its_own_caller() -> None:
         assert await asyncio.gather(*(publisher.facts(1, [(number,)]) for number in range(3))) == [1, 1, 1]
 
         assert heard(there) == [(1, [(0,), (1,), (2,)]), (1, [(1,)]), (1, [(1,)])]
-        assert all(batch.is_done for batch in list(publisher._going)[ROUNDS:])
+        assert all(batch.is_done for batch in list(publisher.record.under_way)[ROUNDS:])
 
     waiting(work, slowly(reply))
 
