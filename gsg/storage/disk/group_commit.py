@@ -61,7 +61,7 @@ class NoDisk:
         """Who the peer was before, or else ``wanted``, or a drawn one."""
         return wanted or draw()
 
-    async def resume(self, entries: FactsByKey, versions: HybridClock) -> None:
+    async def resume(self, entries: FactsByKey, clock: HybridClock) -> None:
         """Put back what was there before, and keep it from now on."""
 
     async def begin(self, peer: bytes, life: int) -> None:
@@ -188,11 +188,11 @@ class GroupCommit(NoDisk):
                 "give each peer a directory of its own, with its own key"
             )
 
-    async def resume(self, entries: FactsByKey, versions: HybridClock) -> None:
+    async def resume(self, entries: FactsByKey, clock: HybridClock) -> None:
         """As in NoDisk. Raises BadData."""
         # Others may have what goes now, also while this peer is alone.
         entries.remembering = True
-        limit_us = versions.limit_us()
+        limit_us = clock.limit_us()
         latest = self.past.clock if self.past.clock <= limit_us else 0
         facts = self._disk.facts()
         life = self.past.life if self.past.life * 1000 <= limit_us else 0
@@ -210,8 +210,8 @@ class GroupCommit(NoDisk):
                 *(beyond, self._disk.path),
             )
         if self.past.peer is not None:
-            versions.resume(latest)
-        away_s = versions.now_us() / 1_000_000 - latest / 1_000_000
+            clock.resume(latest)
+        away_s = clock.now_us() / 1_000_000 - latest / 1_000_000
         if latest and away_s > TOMBSTONE_S:
             log.warning(
                 "what is in %s is %.1f hours old: what others retracted since, and more than %g hours ago, may come back "
@@ -221,9 +221,9 @@ class GroupCommit(NoDisk):
                 TOMBSTONE_S / 3600,
             )
         self._entries = entries
-        self._journal = Journal(entries, versions)
+        self._journal = Journal(entries, clock)
         self._compaction = Compaction(lambda: len(entries) + entries.buried.count)
-        self._resumed_at = versions.latest
+        self._resumed_at = clock.latest
         self._keeps = True
 
     async def begin(self, peer: bytes, life: int) -> None:

@@ -10,13 +10,12 @@ from key_holders import holders
 from peers import Reader, guest_of, others, simulate
 
 import dht
-import gsg.replication.restoring
+import gsg.background
 from dht import Identity, PeerId, distance
 from dht.overlay.owner_cache import Regions
 from dht.simnet import SimNet
 from gsg import Peer, PeerUnreachable, Symbol
 from gsg.replication.copying import EVER, Copy
-from gsg.replication.restoring import STEPS_PER_TURN
 from gsg.tuples.features import Key, key
 from gsg.wire.holder_messages import Replicate
 
@@ -132,11 +131,11 @@ def test_facts_come_back_also_where_a_peer_comes_that_is_closer_to_their_key_tha
 
 
 def test_others_have_their_turn_while_many_keys_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.replication.restoring, "STEPS_PER_ROUND", 10 * STEPS_PER_TURN)
+    monkeypatch.setattr(gsg.background, "SLICE_S", 0.0)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, _ = peers
-        await host.insert([(number, ON, "x") for number in range(10 * STEPS_PER_TURN)])
+        await host.insert([(number, ON, "x") for number in range(20)])
         looking = host._parts.anti_entropy._restoring
         await looking.look(EVER)
         turns = 0
