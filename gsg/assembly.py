@@ -109,7 +109,7 @@ class Parts:
 
     def _link_broken(self, link: PeerLink, reason: str) -> None:
         self.delivery.end_link(link)
-        self.interests.lost(link)
+        self.interests.drop_link(link)
         self.leases.drop_link(link)
         self.dispatch.lost(link)
         if self._is_open():
@@ -122,7 +122,7 @@ class Parts:
         if self._is_open():
             self.heartbeats.came(contact.id)
             self.holders.peer_came(contact)
-            self.interests.forget()
+            self.interests.forget_all()
             self.leases.revoke()
             self.handover.peer_came(contact)
             self.subscriber.feeds.post_at_newcomer(contact)
@@ -131,7 +131,7 @@ class Parts:
         """Another peer has died, or left."""
         if self._is_open():
             self.holders.peer_died(contact)
-            self.interests.forget()
+            self.interests.forget_all()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self.exchange.abort(contact.id, "the peer does not answer any more")
             self._peer_gone(contact.id, False)

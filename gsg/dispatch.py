@@ -232,9 +232,9 @@ class Dispatch:
                 case AskInterest():
                     parts.leases.answer(link, is_sure=not self._unknown_holders.is_strange(link))
                 case Interest():
-                    parts.interests.heard(link, message)
+                    parts.interests.take_interest(link, message)
                 case Interested():
-                    parts.interests.told(link, message)
+                    parts.interests.add_interest(link, message)
                 case AskPassed():
                     parts.rendezvous.progress.ask(link, message.publisher, message.number)
                 case Beat():
