@@ -120,7 +120,7 @@ class Parts:
     def peer_discovered(self, contact: dht.Contact) -> None:
         """Another peer has come, or is heard of for the first time."""
         if self._is_open():
-            self.heartbeats.came(contact.id)
+            self.heartbeats.ask_links_of_peer(contact.id)
             self.holders.peer_came(contact)
             self.interests.forget_all()
             self.leases.revoke()

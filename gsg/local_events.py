@@ -65,7 +65,9 @@ class LocalEvents:
                 return None
         publisher = self._publisher
         numbered = publisher.record.number_events(events)
-        batch = EventBatch(self._rendezvous, publisher.record.own_id, numbered, places, publisher.passed_here(numbered[-1].number))
+        batch = EventBatch(
+            self._rendezvous, publisher.record.own_id, numbered, places, publisher.note_passed_here(numbered[-1].number)
+        )
         self.pass_on(batch)
         return batch
 

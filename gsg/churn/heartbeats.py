@@ -78,7 +78,7 @@ class Heartbeats:
             with contextlib.suppress(PeerUnreachable):
                 await self._exchange.link(self._rng.choice(others))
 
-    def came(self, peer: bytes) -> None:
+    def ask_links_of_peer(self, peer: bytes) -> None:
         """A peer has come, or was started anew: what stood to its former life is to be found out before anybody relies on it."""
         now = asyncio.get_running_loop().time()
         for link in self._exchange.links_of(peer):

@@ -132,9 +132,9 @@ class Standbys:
             if not begun.done():
                 begun.set_result(None)
             # Peers may have come and gone meanwhile, and links broken, which nobody looked at for its sake.
-            self.check(memory)
+            self.check_memory(memory)
 
-    def check(self, memory: AlphaMemory) -> None:
+    def check_memory(self, memory: AlphaMemory) -> None:
         """The feed of a memory comes from another holder, or something does not stand by any more."""
         if memory.anchor != NOWHERE:
             self._due[memory] = None

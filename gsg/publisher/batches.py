@@ -99,7 +99,7 @@ class Facts:
         """All of its calls are done, and only what was said is to be known yet."""
         self.said, self.facts = list(map(remains_of, self.facts)), ()
 
-    def go(self) -> None:
+    def stamp_once(self) -> None:
         """It is its turn: what comes after it is later. The stamp is one, however often facts are sent."""
         if not self._goes:
             self._goes = True
@@ -108,7 +108,7 @@ class Facts:
 
     def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
         """Each message has a number, and names those before it only; of several calls, what it has of each of them."""
-        self.go()
+        self.stamp_once()
         if len(self._ends) < 2:
             for parcel in parcels:
                 parcel.last = self._record.next_number()
@@ -213,7 +213,7 @@ class Again:
     def acknowledged(self, parcel: Parcel, done: Done) -> None:
         """They were kept when they were sent."""
 
-    def said(self, numbers: Sequence[int], places: Sequence[bytes]) -> list[Said]:
+    def said_of(self, numbers: Sequence[int], places: Sequence[bytes]) -> list[Said]:
         """Some of them, to be kept or sent once more."""
         return [
             Said([self._events[number]], [there], self._said_s[number], self._audience)

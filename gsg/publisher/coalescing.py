@@ -78,7 +78,7 @@ class Call:
         """The number of the first of them in the batch."""
         self.cue: asyncio.Future[Cue] = asyncio.get_running_loop().create_future()
 
-    def tell(self, cue: Cue) -> None:
+    def give_cue(self, cue: Cue) -> None:
         """Say how it goes on; who has gone is told nothing."""
         if not self.cue.done():
             self.cue.set_result(cue)
@@ -97,7 +97,7 @@ class Run:
         """Once it is sent."""
         self._facts = 0
 
-    def takes(self, sign: int, audience: Audience | None, facts: Sequence[Tuple]) -> bool:
+    def has_room_for(self, sign: int, audience: Audience | None, facts: Sequence[Tuple]) -> bool:
         """Whether a call may join."""
         return (
             sign == self.sign
@@ -106,21 +106,21 @@ class Run:
             and self._facts + len(facts) <= RUN_FACTS
         )
 
-    def join(self, facts: Sequence[Tuple], size_bytes: int) -> Call:
+    def add_call(self, facts: Sequence[Tuple], size_bytes: int) -> Call:
         """One call more; the first one is to send."""
         call = Call(facts, size_bytes)
         if not self.calls:
-            call.tell(Cue.SEND)
+            call.give_cue(Cue.SEND)
         self.calls.append(call)
         self._facts += len(facts)
         return call
 
-    def leave(self, call: Call) -> bool:
+    def remove_call(self, call: Call) -> bool:
         """A caller has gone before anything was sent; the next one is to send then. Whether any is left."""
         self._facts -= len(call.facts)
         self.calls.remove(call)
         if self.calls:
-            self.calls[0].tell(Cue.SEND)
+            self.calls[0].give_cue(Cue.SEND)
         return bool(self.calls)
 
     def all_facts(self) -> list[Tuple]:
@@ -151,12 +151,12 @@ class Coalescing:
         if len(facts) > SMALL_FACTS or size_bytes > SMALL_BYTES:
             return await self._alone(sign, facts, size_bytes, audience)
         run = self._run
-        if run is None or not self._turns.is_last(run.turn) or not run.takes(sign, audience, facts):
+        if run is None or not self._turns.is_last(run.turn) or not run.has_room_for(sign, audience, facts):
             turn = self._turns.line_up(is_patient=True)
             if turn.is_here:
                 return await self._alone(sign, facts, size_bytes, audience, turn=turn)
             run = self._run = Run(sign, audience, turn)
-        call = run.join(facts, size_bytes)
+        call = run.add_call(facts, size_bytes)
         try:
             cue = await call.cue
             if cue is Cue.SEND:
@@ -180,8 +180,8 @@ class Coalescing:
         """A caller has gone while it waited."""
         if run.batch is not None:
             run.batch.end_call()
-        elif not run.leave(call):
-            self._turns.leave(run.turn)
+        elif not run.remove_call(call):
+            self._turns.leave_turn(run.turn)
 
     async def _send(self, run: Run) -> Cue:
         """Send a run whose turn it is, and tell the others what came of it."""
@@ -189,9 +189,9 @@ class Coalescing:
         batch = run.batch = Facts(
             self._record, run.sign, facts, size_bytes, run.audience, calls=[len(call.facts) for call in run.calls]
         )
-        batch.go()
+        batch.stamp_once()
         cue = Cue.ALONE
-        self._turns.begun()
+        self._turns.begin_round()
         try:
             await self._carry_out(batch, run.turn)
             cue = Cue.SENT
@@ -203,9 +203,9 @@ class Coalescing:
             batch.end_call()
             raise
         finally:
-            self._turns.ended()
+            self._turns.end_round()
             for other in run.calls:
-                other.tell(cue)
+                other.give_cue(cue)
         return cue
 
     async def _alone(
@@ -220,7 +220,7 @@ class Coalescing:
     ) -> Share:
         batch = Facts(self._record, sign, facts, size_bytes, audience, stamp=stamp)
         if turn is not None:
-            self._turns.begun()
+            self._turns.begin_round()
         try:
             await self._carry_out(batch, turn)
         except BaseException:
@@ -228,5 +228,5 @@ class Coalescing:
             raise
         finally:
             if turn is not None:
-                self._turns.ended()
+                self._turns.end_round()
         return Share(batch, range(len(facts)))

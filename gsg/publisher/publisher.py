@@ -119,7 +119,7 @@ class Publisher:
             raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}; {again}")
         self.published += len(tuples)
 
-    def passed_here(self, number: int) -> After:
+    def note_passed_here(self, number: int) -> After:
         """Events up to this number go the short way: they are here. Returns what may have to come before them."""
         return self.record.sent.note_passed(self.record.own_id, number, self.record.now())
 
@@ -143,7 +143,7 @@ class Publisher:
             await self._turns.wait(turn)
             await self._send_again()
         finally:
-            self._turns.leave(turn)
+            self._turns.leave_turn(turn)
 
     async def _send_again(self) -> None:
         for _ in range(ATTEMPTS):
@@ -166,11 +166,11 @@ class Publisher:
     async def _send_batch_again(self, batch: Again) -> None:
         sent, missed, _ = await self._send(batch.tuples, batch.sizes, batch.places, batch)
         for parcel, _, answer in sent:
-            for said in batch.said(parcel.numbers, parcel.places):
+            for said in batch.said_of(parcel.numbers, parcel.places):
                 size = parcel.size_bytes // len(parcel.numbers)
                 self.record.recent.keep_events(parcel.holder.id, said, self.record.now(), size, acknowledged=False)
-            answer.add_done_callback(partial(self._sent_again, parcel, batch.said(parcel.numbers, parcel.places)))
-        self._again += batch.said(list(missed), list(missed.values()))
+            answer.add_done_callback(partial(self._sent_again, parcel, batch.said_of(parcel.numbers, parcel.places)))
+        self._again += batch.said_of(list(missed), list(missed.values()))
 
     def _sent_again(self, parcel: Parcel, said: list[Said], answer: asyncio.Future[Answer]) -> None:
         if answer.cancelled() or answer.exception() is not None:
@@ -211,7 +211,7 @@ class Publisher:
                     await self._send_again()
                 sent, missed, problem = await self._send(tuples, sizes, places, batch)
             finally:
-                self._turns.leave(turn)
+                self._turns.leave_turn(turn)
                 turn = None
             for at, (parcel, link, answer) in enumerate(sent):
                 try:

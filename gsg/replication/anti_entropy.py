@@ -101,7 +101,7 @@ class AntiEntropy:
             elif not self._responsibility.leaving:
                 try:
                     await self.compare_with_all()
-                    await self._restoring.look(self._until)
+                    await self._restoring.tell_other_keys(self._until)
                 except Exception:
                     # A defect that one round brings out is no reason for there to be no more rounds.
                     log.exception("a round of repair was not finished")

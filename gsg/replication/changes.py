@@ -96,7 +96,7 @@ class Replication:
         """
         change = Change(sign, facts, places, stamp, origins)
         self.make_until(change, inf)
-        return self.made(change)
+        return self.finish_change(change)
 
     def make_until(self, change: Change, ends_s: float) -> bool:
         """Make some of a change, until the time is over by the rendezvous's clock; whether that was all. Raises as :meth:`make`."""
@@ -130,7 +130,7 @@ class Replication:
             if change.made < some.stop:
                 self._rendezvous.give_up(origin)
 
-    def made(self, change: Change) -> Held:
+    def finish_change(self, change: Change) -> Held:
         """A change that has been made, and what is to be waited for before it is acknowledged."""
         sign, facts, places, stamp = change.sign, change.facts, change.places, change.stamp
         numbers: Sequence[int] = range(len(facts))
@@ -139,7 +139,7 @@ class Replication:
             numbers = [number for number in numbers if number not in late]
             facts = [facts[number] for number in numbers]
             places = [places[number] for number in numbers]
-        kept = self._disk.kept()
+        kept = self._disk.until_kept()
         held = Held(change.changed, self._hybrid_clock.latest, change.behind, change.unchanged, kept)
         if self._holders.alone:
             return held
@@ -201,7 +201,7 @@ class Replication:
         self._rendezvous.take_over(signs, facts, places, stamps)
         # What others have is true whether or not it can be kept here: who subscribes here is not to have less.
         self._disk.check()
-        return Held(0, self._hybrid_clock.latest, list(behind), everywhere=self._disk.kept())
+        return Held(0, self._hybrid_clock.latest, list(behind), everywhere=self._disk.until_kept())
 
     # --- the other holders ------------------------------------------------------------------------------------------------
 

@@ -47,7 +47,7 @@ class Restoring:
         self._left: Iterator[tuple[Key, Tuple] | None] = iter(())
         """What is to be looked at yet, before all begins anew. Bounded by the keys here, and the facts under one of them."""
 
-    async def look(self, until: int) -> None:
+    async def tell_other_keys(self, until: int) -> None:
         """Look at some facts more, of those that are older than this stamp: others are on their way to all keys anyhow."""
         copies: dict[dht.Contact, Copy] = {}
         unknown: dict[Key, None] = {}

@@ -47,14 +47,14 @@ class Variants:
     def __bool__(self) -> bool:
         return bool(self._views)
 
-    def came(self, fact: Restricted, stamp: int, *, is_new: bool) -> None:
+    def note_present(self, fact: Restricted, stamp: int, *, is_new: bool) -> None:
         """A variant is there; ``is_new``: it was not."""
         views = self._views[_plain(fact)]
         for view in map(views.__getitem__, fact.audience):
             view.present += is_new
             view.stamp = max(view.stamp, stamp)
 
-    def went(self, fact: Restricted, stamp: int, *, was_there: bool, buried: bool) -> None:
+    def note_gone(self, fact: Restricted, stamp: int, *, was_there: bool, buried: bool) -> None:
         """A variant is not there; ``buried``: it is remembered from now on that it went."""
         views = self._views[_plain(fact)]
         for view in map(views.__getitem__, fact.audience):
@@ -63,7 +63,7 @@ class Variants:
             view.stamp = max(view.stamp, stamp + 1)
         self._tidy(fact, views)
 
-    def forgotten(self, fact: Restricted) -> None:
+    def note_forgotten(self, fact: Restricted) -> None:
         """It is not remembered any more that a variant went."""
         views = self._views[_plain(fact)]
         for reader in fact.audience:

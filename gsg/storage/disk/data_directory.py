@@ -285,7 +285,7 @@ class DataDirectory:
                     f"{path} may be read by others, and cannot be kept from them: {reason(error)}; expected a file of this user's"
                 ) from None
 
-    def facts(self) -> Iterator[list[Row]]:
+    def all_rows(self) -> Iterator[list[Row]]:
         """All facts with their marks as they were written last, READ_ROWS at a time or some more."""
         seen: set[Remains] = set()
         some: list[Row] = []
@@ -305,7 +305,7 @@ class DataDirectory:
         if some:
             yield some
 
-    def oldest(self, facts: int) -> tuple[int, list[Remains]]:
+    def oldest_facts(self, facts: int) -> tuple[int, list[Remains]]:
         """What would remain of the facts of the oldest groups, so many or those of one group, and the last group's number.
 
         Raises DamagedGroup.
@@ -330,7 +330,7 @@ class DataDirectory:
         except ValueError as error:
             raise damaged(self.path, str(error)) from None
 
-    def look_at(self, after: int) -> Looked:
+    def scrub_some(self, after: int) -> Looked:
         """Whether some of the groups after this number are what was written, and whether the directory is the one that was opened.
 
         Raises sqlite3.Error and OSError.
@@ -342,11 +342,11 @@ class DataDirectory:
         """Raise OSError where the directory is not the one that was opened."""
         self._directory.check()
 
-    def begin(self, past: Past) -> None:
+    def begin_life(self, past: Past) -> None:
         """A new life of the peer begins. Raises BadData."""
         self._say(peer=past.peer, life=past.life, port=past.port, clock=past.clock)
 
-    def entered(self, port: int) -> None:
+    def note_port(self, port: int) -> None:
         """The peer is known at this port. Raises BadData."""
         self._say(port=port)
 

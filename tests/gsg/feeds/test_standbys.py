@@ -390,10 +390,10 @@ def test_what_a_holder_refuses_keeps_nothing_else_waiting() -> None:
         async with asyncio.TaskGroup() as group:
             standbys = Refusing(refused, group.create_task)
             begun_s = asyncio.get_running_loop().time()
-            standbys.check(refused)  # type: ignore[arg-type]  # as far as it is looked at
+            standbys.check_memory(refused)  # type: ignore[arg-type]  # as far as it is looked at
             await asyncio.sleep(10)
 
-            standbys.check(other)  # type: ignore[arg-type]  # likewise
+            standbys.check_memory(other)  # type: ignore[arg-type]  # likewise
             await asyncio.sleep(50)
             standbys.stop()
 
