@@ -1,15 +1,18 @@
 """Pedro's door: the terms, goals and wire protocol of the Pedro publish/subscribe server, version 1.14 and its paper.
 
-It is pure but for three files: lines and bytes go in, decisions come out, without a socket, a clock or ``random``. `door.py` and
-`connection.py` put it behind sockets in front of a peer, `client.py` talks to such a door; they are loaded when asked for. It is
-not a Prolog: there are no clauses, and every evaluation is bounded. It copies nothing of the original, which is GPL; its behaviour
-is known from the paper, the manual and recordings.
+Terms, goals and what a line asks for are pure: lines and bytes go in, decisions come out, without a socket, a clock or ``random``.
+`door/door.py` and `door/connection.py` put them behind sockets in front of a peer, `client/client.py` talks to such a door; all
+three are loaded when asked for.
+It is not a Prolog: there are no clauses, and every evaluation is bounded. It copies nothing of the original, which is GPL; its
+behaviour is known from the paper, the manual and recordings.
 
-Read `terms.py` first, then follow a notification: `lines.py`, `commands.py`, `flat.py` or `syntax.py`, `covers.py` with `goals.py`
-beneath it; `demands.py` is how a subscription is found before it is tested.
-`session.py` is one connection, `handshake.py` how it begins, `dialect.py` all that differs between the paper and the server 1.14.
-`hosts.py`, `turns.py`, `failures.py` and `counts.py` are what a door looks up, lets wait and counts.
-What goes beyond Pedro is in `extensions.py`, `arrivals.py`, `hearing.py` and `trust.py`; `admin.py` is the original's own.
+Read `terms/terms.py` first, then follow a notification: `lines.py`, `door/commands.py`, `terms/plain_lines.py` or
+`terms/syntax.py`, `goals/covers.py` with `goals/goals.py` beneath it; `goals/demands.py` is how a subscription is found before it
+is tested.
+`door/session.py` is one connection, `door/handshake.py` how it begins, `door/client_postings.py` what it has posted with the peer;
+`dialect.py` is all that differs between the paper and the server 1.14.
+What goes beyond Pedro is in `door/extensions.py`, `arrival_stamps.py`, `option_listeners.py` and `access.py`; `door/admin.py` is
+the original's own.
 """
 
 from importlib import import_module

@@ -7,19 +7,31 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
+from functools import wraps
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from gsg.errors import DoorClosed
 
-from ..door.extensions import Options
-from ..terms.python_terms import Said
 from .client import AsyncClient, State
 from .client_lines import Delivery
 
 Answer = TypeVar("Answer")
+Parameters = ParamSpec("Parameters")
+
+
+def _blocking(
+    verb: Callable[Concatenate[AsyncClient, Parameters], Coroutine[Any, Any, Answer]],
+) -> Callable[Concatenate[Client, Parameters], Answer]:
+    """The verb of a client that waits for its answer."""
+
+    @wraps(verb)
+    def blocking(self: Client, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+        return self._wait_for(verb(self._client, *args, **kwargs))
+
+    return blocking
 
 
 class Client:
@@ -65,7 +77,7 @@ class Client:
         self._thread = threading.Thread(target=self._loop.run_forever, name="pedro client", daemon=True)
         self._thread.start()
         try:
-            self._do(self._client.__aenter__())
+            self._wait_for(self._client.__aenter__())
         except BaseException:
             self._stop()
             raise
@@ -77,41 +89,21 @@ class Client:
     def close(self) -> None:
         """Leave: the door ends this client's subscriptions and name. Closing twice is allowed."""
         if self._loop is not None:
-            self._do(self._client.close())
+            self._wait_for(self._client.close())
             self._stop()
 
-    def send(self, said: Said) -> int:
-        """Send one line and return its answer."""
-        return self._do(self._client.send(said))
-
-    def notify(self, said: Said) -> None:
-        """Notify everybody whose subscription covers the term."""
-        self._do(self._client.notify(said))
-
-    def subscribe(self, head: Said, body: Said = "true", rock: int = 0, *, options: Options | None = None) -> int:
-        """Subscribe to notifications that unify with ``head`` where ``body`` then holds; returns the subscription's number."""
-        return self._do(self._client.subscribe(head, body, rock, options=options))
-
-    def unsubscribe(self, subscription: int) -> None:
-        """End a subscription of this client."""
-        self._do(self._client.unsubscribe(subscription))
-
-    def register(self, name: str) -> None:
-        """Take a name."""
-        self._do(self._client.register(name))
-
-    def deregister(self) -> None:
-        """Give the name back."""
-        self._do(self._client.deregister())
-
-    def p2p(self, to: Said, message: Said, *, thread: str | None = None) -> None:
-        """Send a message to ``name@host``."""
-        self._do(self._client.p2p(to, message, thread=thread))
+    send = _blocking(AsyncClient.send)
+    notify = _blocking(AsyncClient.notify)
+    subscribe = _blocking(AsyncClient.subscribe)
+    unsubscribe = _blocking(AsyncClient.unsubscribe)
+    register = _blocking(AsyncClient.register)
+    deregister = _blocking(AsyncClient.deregister)
+    p2p = _blocking(AsyncClient.p2p)
 
     def delivery(self, timeout_s: float | None = None) -> Delivery | None:
         """The next delivery, oldest first; None when there was none within the time (None: wait), or the client was closed."""
         try:
-            return self._do(self._await_delivery(timeout_s))
+            return self._wait_for(self._await_delivery(timeout_s))
         except DoorClosed:
             if self.state is not State.CLOSED:
                 raise
@@ -129,7 +121,7 @@ class Client:
         except TimeoutError:
             return None
 
-    def _do(self, work: Coroutine[Any, Any, Answer]) -> Answer:  # Any: what a coroutine passes to its loop concerns nobody
+    def _wait_for(self, work: Coroutine[Any, Any, Answer]) -> Answer:  # Any: what a coroutine passes to its loop concerns nobody
         with self._ending:
             if self._loop is None:
                 work.close()

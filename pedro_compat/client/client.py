@@ -108,7 +108,7 @@ class AsyncClient:
         """Why the connection is not restored any more."""
         self._group: asyncio.TaskGroup | None = None
         """Owns the one task, which ends when the client is closed or has given up."""
-        self._keeping: asyncio.Task[None] | None = None
+        self._restoring: asyncio.Task[None] | None = None
         self._standing: dict[int, _Standing] = {}
         self._made = 0
         self._unanswered = asyncio.Semaphore(MAX_UNANSWERED)
@@ -121,10 +121,10 @@ class AsyncClient:
         return address(self.name, self._connected().own_host)
 
     async def __aenter__(self) -> Self:
-        self._begun(await dial(self.host, self.port, self._secret, connect_s=self.connect_s))
+        self._use_line(await dial(self.host, self.port, self._secret, connect_s=self.connect_s))
         self._group = asyncio.TaskGroup()
         await self._group.__aenter__()
-        self._keeping = self._group.create_task(self._keep())
+        self._restoring = self._group.create_task(self._restore_when_lost())
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -137,8 +137,8 @@ class AsyncClient:
             line.close()
             line.replaced.set()
         group, self._group = self._group, None
-        if group is not None and self._keeping is not None:
-            self._keeping.cancel()
+        if group is not None and self._restoring is not None:
+            self._restoring.cancel()
             await group.__aexit__(None, None, None)
 
     async def send(self, said: Said) -> int:
@@ -155,7 +155,7 @@ class AsyncClient:
 
         Raises Refused for what is no notification, commands included, and BadTerm for what is no term.
         """
-        await self._expect(notification_line(said))
+        await self._send_accepted(notification_line(said))
 
     async def subscribe(self, head: Said, body: Said = "true", rock: int = 0, *, options: Options | None = None) -> int:
         """Subscribe to notifications that unify with ``head`` where ``body`` then holds; returns the subscription's number.
@@ -164,7 +164,7 @@ class AsyncClient:
         without extensions refuse them.
         """
         line = subscribe_line(head, body, rock, options)
-        number = await self._expect(line)
+        number = await self._send_accepted(line)
         self._made += 1
         self._standing[self._made] = _Standing(line, number)
         return self._made
@@ -180,11 +180,11 @@ class AsyncClient:
             self._standing.pop(subscription, None)
             return f"unsubscribe({standing.number})"
 
-        await self._expect(line)
+        await self._send_accepted(line)
 
     async def register(self, name: str) -> None:
         """Take a name. Raises Refused when another client of this host has it, or this one has another."""
-        await self._expect(register_line(name))
+        await self._send_accepted(register_line(name))
         self.name = name
 
     async def deregister(self) -> None:
@@ -198,7 +198,7 @@ class AsyncClient:
             return deregister_line(name)
 
         try:
-            await self._expect(line)
+            await self._send_accepted(line)
         except Refused:
             self.name = name
             raise
@@ -209,7 +209,7 @@ class AsyncClient:
         ``thread``: a part of this client that answers go to, which the door passes on and ignores.
         """
         sender = self.handle if thread is None else f"{atom_of(thread)}:{self.handle}"
-        await self._expect(p2p_line(to, sender, message))
+        await self._send_accepted(p2p_line(to, sender, message))
 
     async def delivery(self) -> Delivery | None:
         """The next delivery, oldest first; None once the client is closed. May be cancelled: nothing is lost by that.
@@ -240,7 +240,7 @@ class AsyncClient:
         """Whether its owner has closed it."""
         return self.state is State.CLOSED and self._given_up is None
 
-    async def _expect(self, line: str | Callable[[], str]) -> int:
+    async def _send_accepted(self, line: str | Callable[[], str]) -> int:
         said, answer = await self._send(line)
         if not answer:
             raise Refused(refusal(said))
@@ -256,11 +256,11 @@ class AsyncClient:
 
     # --- the connection ------------------------------------------------------------------------------------------------------
 
-    async def _keep(self) -> None:
+    async def _restore_when_lost(self) -> None:
         """Restore the connection whenever it is lost, until that does not succeed."""
         clock = asyncio.get_running_loop().time
         short = 0
-        while True:
+        while self._given_up is None:
             line = self._connected()
             began_s = clock()
             await line.ended.wait()
@@ -273,8 +273,6 @@ class AsyncClient:
                 self.state = State.CLOSED
                 log.warning("a pedro client gives up: %s", self._given_up)
             line.replaced.set()
-            if self._given_up is not None:
-                return
 
     async def _restore(self, short: int) -> RemoteError | None:
         """Connect anew in place of a lost connection; what stands against it, when that does not succeed within ``reconnect_s``."""
@@ -288,7 +286,7 @@ class AsyncClient:
                     if attempt:
                         await asyncio.sleep(RETRY_S[min(attempt, len(RETRY_S)) - 1])
                     try:
-                        await self._begin_again()
+                        await self._connect_anew()
                         return None
                     except RemoteError as error:
                         # Also one that refuses: it may not have noticed yet that this client, which has the name, is gone. Also
@@ -298,19 +296,19 @@ class AsyncClient:
             pass
         return type(problem)(f"{problem}; tried for {self.reconnect_s:g} s to connect anew")
 
-    async def _begin_again(self) -> None:
+    async def _connect_anew(self) -> None:
         line = await dial(self.host, self.port, self._secret, connect_s=self.connect_s)
         try:
             if self.name is not None:
-                await self._again(line, register_line(self.name))
+                await self._ask_again(line, register_line(self.name))
             for standing in list(self._standing.values()):
-                standing.number = await self._again(line, standing.line)
+                standing.number = await self._ask_again(line, standing.line)
         except BaseException:
             line.close()
             raise
-        self._begun(line)
+        self._use_line(line)
 
-    def _begun(self, line: Line) -> None:
+    def _use_line(self, line: Line) -> None:
         unread = [lost for lost in self._unread if not lost.is_read]
         if len(unread) > MAX_UNREAD_LINES:
             log.warning("a pedro client has not read what was delivered by %d connections: the oldest is let go", len(unread))
@@ -320,7 +318,7 @@ class AsyncClient:
         self.connections += 1
         self.state = State.CONNECTED
 
-    async def _again(self, line: Line, text: str) -> int:
+    async def _ask_again(self, line: Line, text: str) -> int:
         answer = await line.ask(text)
         if not answer:
             raise Refused(f"the pedro door at {self.host}:{self.port} refused {text!r}, which stood before the connection was lost")

@@ -138,20 +138,16 @@ def subscribe_line(head: Said, body: Said, rock: int, options: Options | None = 
     return f"subscribe({line_of(head, names)}, ({line_of(body, names)}), {rock}{asked})"
 
 
-def register_line(name: str) -> str:
+def register_line(name: str, verb: str = "register") -> str:
     """To take a name: any text, quoted where it has to be. Raises BadTerm for what is no text."""
-    return line_of(("register", _named(name)))
+    if not isinstance(name, str):
+        raise BadTerm(f"{name!r:.80} is no name; expected a str")
+    return line_of((verb, name))
 
 
 def deregister_line(name: str) -> str:
     """To give a name back."""
-    return line_of(("deregister", _named(name)))
-
-
-def _named(name: str) -> str:
-    if not isinstance(name, str):
-        raise BadTerm(f"{name!r:.80} is no name; expected a str")
-    return name
+    return register_line(name, "deregister")
 
 
 def address(name: str, host: str) -> str:

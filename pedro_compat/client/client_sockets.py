@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import re
 import socket
+from typing import TypeAlias
 
 from gsg.errors import PeerMisbehaved, PeerUnreachable, Refused, reason
 
@@ -51,35 +52,28 @@ def _keep_alive(raw: socket.socket) -> None:
                 raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-class _Socket:
-    """One of the sockets, for reading and writing."""
+_Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, ended: asyncio.Event) -> None:
-        self.reader = reader
-        self.writer = writer
-        self.ended = ended
 
-    @classmethod
-    async def open(cls, host: str, port: int, ended: asyncio.Event, *, limit: int = MAX_TOLD_BYTES) -> _Socket:
-        """Connect. Raises OSError."""
-        loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader(limit=limit, loop=loop)
-        transport, protocol = await loop.create_connection(lambda: _Watched(reader, ended), host, port)
-        raw = transport.get_extra_info("socket")
-        if raw is not None:  # a simulated network has none
-            _keep_alive(raw)
-        return cls(reader, asyncio.StreamWriter(transport, protocol, reader, loop), ended)
+async def _connect(host: str, port: int, ended: asyncio.Event, opened: list[_Streams], *, limit: int = MAX_TOLD_BYTES) -> _Streams:
+    """Connect, and add the streams to those that were opened. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=limit, loop=loop)
+    transport, protocol = await loop.create_connection(lambda: _Watched(reader, ended), host, port)
+    raw = transport.get_extra_info("socket")
+    if raw is not None:  # a simulated network has none
+        _keep_alive(raw)
+    opened.append((reader, asyncio.StreamWriter(transport, protocol, reader, loop)))
+    return opened[-1]
 
 
 class Line:
     """An open connection to a door: lines go out and are answered in order, deliveries come in."""
 
-    def __init__(self, where: str, acks: _Socket, data: _Socket, ended: asyncio.Event) -> None:
+    def __init__(self, where: str, acks: _Streams, data: _Streams, ended: asyncio.Event) -> None:
         self._where = where
-        self._acks = acks.reader
-        self._ack_writer = acks.writer
-        self._data = data.reader
-        self._data_writer = data.writer
+        self._acks, self._ack_writer = acks
+        self._data, self._data_writer = data
         self.ended = ended
         """Set once either side has left; deliveries that came before may still be unread."""
         self.replaced = asyncio.Event()
@@ -112,14 +106,12 @@ class Line:
             if not answer.endswith(b"\n"):
                 raise ConnectionError("it has closed the connection")
             return int(answer)
-        except ConnectionError as error:
+        except BaseException as error:
             self.close()
-            raise PeerUnreachable(f"the pedro door at {self._where} is gone: {error}") from None
-        except ValueError as error:
-            self.close()
-            raise misbehaved(self._where, error) from None
-        except BaseException:
-            self.close()
+            if isinstance(error, ConnectionError):
+                raise PeerUnreachable(f"the pedro door at {self._where} is gone: {error}") from None
+            if isinstance(error, ValueError):
+                raise misbehaved(self._where, error) from None
             raise
 
     async def delivery(self) -> Delivery | None:
@@ -167,13 +159,13 @@ async def dial(host: str, port: int, secret: str | None = None, *, connect_s: fl
     asks for none.
     """
     where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    opened: list[_Socket] = []
+    opened: list[_Streams] = []
     try:
         async with asyncio.timeout(connect_s) as limit:
             return await _dial(host, port, secret, where, opened)
     except BaseException as error:
-        for each in opened:
-            each.writer.close()
+        for _, writer in opened:
+            writer.close()
         if isinstance(error, TimeoutError) and limit.expired():
             if not opened:
                 raise PeerUnreachable(f"no pedro door answers at {where} within {connect_s:g} s") from None
@@ -188,24 +180,21 @@ async def dial(host: str, port: int, secret: str | None = None, *, connect_s: fl
         raise
 
 
-async def _dial(host: str, port: int, secret: str | None, where: str, opened: list[_Socket]) -> Line:
-    info = await _Socket.open(host, port, asyncio.Event())
-    opened.append(info)
-    server, ack_port, data_port = told_by(await info.reader.readline(), where)
-    info.writer.close()
+async def _dial(host: str, port: int, secret: str | None, where: str, opened: list[_Streams]) -> Line:
+    told, info_writer = await _connect(host, port, asyncio.Event(), opened)
+    server, ack_port, data_port = told_by(await told.readline(), where)
+    info_writer.close()
     ended = asyncio.Event()
     try:
-        acks = await _Socket.open(server, ack_port, ended)
-        opened.append(acks)
-        client = await acks.reader.readline()
-        data = await _Socket.open(server, data_port, ended, limit=MAX_LINE_BYTES)
-        opened.append(data)
+        acks = await _connect(server, ack_port, ended, opened)
+        client = await acks[0].readline()
+        data = received, writer = await _connect(server, data_port, ended, opened, limit=MAX_LINE_BYTES)
     except socket.gaierror:
         raise PeerMisbehaved(
             f"{where} names the host {server!r}, which has no address; expected one to connect to: is it a Pedro info port?"
         ) from None
-    data.writer.write(client)
-    said = await data.reader.readline()
+    writer.write(client)
+    said = await received.readline()
     if said != b"ok\n":
         raise PeerUnreachable(f"the pedro door at {where} did not accept this client: {said!r}")
     line = Line(where, acks, data, ended)

@@ -19,6 +19,7 @@ from ..dialect import PAPER
 from ..errors import BadLine
 from ..terms.syntax import parse
 from ..terms.terms import escaped
+from .handshake import FirstLine
 
 MAX_SECRET_CHARACTERS = 256
 """So that the line that says it fits into the original's limit."""
@@ -81,17 +82,16 @@ class Gate:
 
     def __init__(self, secret: str) -> None:
         self._expected = escaped(secret, '"').encode()
-        self._begun = b""
+        self._first_line = FirstLine(MAX_FIRST_BYTES + 1)
 
     def feed(self, data: bytes) -> tuple[bool, bytes] | None:
         """Whether the secret was said, and the bytes after it; None while the line is not complete."""
-        self._begun += data
-        line, newline, rest = self._begun.partition(b"\n")
-        if not newline and len(line) <= MAX_FIRST_BYTES:
-            return None
-        return len(line) <= MAX_FIRST_BYTES and self._says(line), rest
+        found = self._first_line.feed(data)
+        return None if found is None else (self._says(found[0]), found[1])
 
     def _says(self, line: bytes) -> bool:
+        if len(line) > MAX_FIRST_BYTES:
+            return False
         try:
             term = parse(line.decode(), PAPER)
         except (BadLine, UnicodeDecodeError):

@@ -21,17 +21,17 @@ MESSAGE_PLACE = 1
 """The position in every message by whose rendezvous it goes."""
 
 
-def registration(name: str, host: str) -> list[tuple[Template, int]]:
-    """The templates of a registered connection, each with its anchor; the first is to be posted exclusively."""
-    return [(Template(message(*address)[0]), MESSAGE_PLACE) for address in ((name, host), (name, None), (None, host), (None, None))]
+def name_templates(name: str, host: str) -> list[Template]:
+    """The templates of a registered connection, each with its anchor at MESSAGE_PLACE; the first is to be posted exclusively."""
+    return [Template(message_event(*address)) for address in ((name, host), (name, None), (None, host), (None, None))]
 
 
-def message(name: str | None, host: str | None) -> tuple[Tuple, int]:
-    """The event that reaches those addressed, and the position whose rendezvous it goes by; None addresses every name or host."""
+def message_event(name: str | None, host: str | None) -> Tuple:
+    """The event that reaches those addressed; None addresses every name or host."""
     if name is not None and host is not None:
-        return (_TO_ONE, Symbol(name), Symbol(host)), MESSAGE_PLACE
+        return _TO_ONE, Symbol(name), Symbol(host)
     if name is not None:
-        return (_TO_NAME, Symbol(name)), MESSAGE_PLACE
+        return _TO_NAME, Symbol(name)
     if host is not None:
-        return (_TO_HOST, Symbol(host)), MESSAGE_PLACE
-    return (_TO_ALL, _TO_ALL), MESSAGE_PLACE
+        return _TO_HOST, Symbol(host)
+    return _TO_ALL, _TO_ALL

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple
 
+from gsg.feeds.alpha_memory import AlphaMemory
+from gsg.peer import Peer
 from gsg.placement.rules import NOWHERE
 from gsg.tuples.features import Template
 from gsg.tuples.terms import IRI, Compound, Symbol, Tuple
@@ -20,13 +22,22 @@ from gsg.wire.messages import Event, Test
 from ..dialect import Dialect
 from ..goals.covers import TEST_NAME, compile_subscription
 from ..terms.terms import Var
-from .addresses import MESSAGE_PLACE, message
+from .addresses import MESSAGE_PLACE, message_event
+from .session import ADMIN
 
-ADMIN = "admin"
-"""The name that is a role where the door has an admin host."""
 
-Asked: TypeAlias = "tuple[Template, int, Test | None, Callable[[Event, int], None]]"
-"""A condition, its anchor, its test and who hears of it."""
+class Condition(NamedTuple):
+    """What a client is to hear of."""
+
+    template: Template
+    anchor: int
+    test: Test | None
+    hear: Callable[[Event, int], None]
+
+    async def post(self, peer: Peer, *, exclusive: bool = False, note: int = 0) -> AlphaMemory:
+        """Hear of it from now on."""
+        return await peer.listen(self.template, self.hear, anchor=self.anchor, test=self.test, exclusive=exclusive, note=note)
+
 
 _OVERHEARD = IRI("urn:gsg:pedro:overheard")
 
@@ -36,14 +47,14 @@ def with_overheard(said: Sequence[tuple[Tuple, str | None]], admin_host: str) ->
     return [one for items, line in said for one in ((items, line), ((_OVERHEARD, Symbol(admin_host), Compound(items)), line))]
 
 
-def everything(dialect: Dialect) -> tuple[Template, int, Test]:
-    """The condition of all notifications, its anchor and its test."""
-    return Template(()), NOWHERE, Test(TEST_NAME, compile_subscription(Var("_"), "true", dialect).source())
+def all_notifications(dialect: Dialect, hear: Callable[[Event, int], None]) -> Condition:
+    """The condition that all notifications meet."""
+    return Condition(Template(()), NOWHERE, Test(TEST_NAME, compile_subscription(Var("_"), "true", dialect).source()), hear)
 
 
 def _unless_addressed(name: str, host: str, hear: Callable[[Event, int], None]) -> Callable[[Event, int], None]:
     """Hears what is overheard, but not what is addressed to the admin itself, which comes to it as to anybody."""
-    own = {Compound(message(*address)[0]) for address in product((name, None), (host, None))}
+    own = {Compound(message_event(*address)) for address in product((name, None), (host, None))}
 
     def overhear(event: Event, rock: int) -> None:
         if event.items[2] not in own:
@@ -52,8 +63,10 @@ def _unless_addressed(name: str, host: str, hear: Callable[[Event, int], None]) 
     return overhear
 
 
-def role(host: str, dialect: Dialect, hear: Callable[[Event, int], None]) -> list[Asked]:
-    """What the admin at a host asks for beyond what its name does."""
-    notifications, anchor, test = everything(dialect)
-    messages = Template((_OVERHEARD, Symbol(host), None))
-    return [(notifications, anchor, test, hear), (messages, MESSAGE_PLACE, None, _unless_addressed(ADMIN, host, hear))]
+def admin_conditions(host: str, dialect: Dialect, hear: Callable[[Event, int], None]) -> list[Condition]:
+    """What the admin at a host hears of beyond what is addressed to it."""
+    overheard = Template((_OVERHEARD, Symbol(host), None))
+    return [
+        all_notifications(dialect, hear),
+        Condition(overheard, MESSAGE_PLACE, None, _unless_addressed(ADMIN, host, hear)),
+    ]

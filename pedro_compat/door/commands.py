@@ -13,7 +13,7 @@ from gsg.tuples.terms import MAX_ARITY, Tuple
 
 from ..dialect import Dialect
 from ..errors import BadLine, BadSubscription
-from ..goals.covers import COMMANDS, Subscription, compile_subscription, remember
+from ..goals.covers import COMMANDS, Subscription, compile_subscription, remember_line
 from ..terms import plain_lines as flat
 from ..terms.syntax import MAX_TOKENS, has_too_many_tokens, parse
 from ..terms.terms import Compound, Frozen, Term, Var, is_cons, text_of
@@ -80,10 +80,6 @@ class P2P(msgspec.Struct, frozen=True):
     line: str
     ack: int = 1
 
-    def reaches(self, name: str, host: str, to_host: str | None) -> bool:
-        """Whether a connection registered under this name from this host is addressed; ``to_host`` is this one's, resolved."""
-        return self.to_name in (None, name) and (self.to_host is None or to_host == host)
-
 
 class Bad(msgspec.Struct, frozen=True):
     """A line that is answered by 0. ``uses_id``: a subscription that parsed and was refused takes a number all the same [R]."""
@@ -117,7 +113,7 @@ def plain_notification(line: str, dialect: Dialect) -> tuple[Term, Tuple] | None
     plain = None if len(line) > MAX_TOKENS and has_too_many_tokens(line) else flat.compound(line)
     if plain is None or plain[0][0] in COMMANDS or len(plain[1]) > MAX_ARITY:
         return None
-    remember(line, plain[0], dialect)
+    remember_line(line, plain[0], dialect)
     return plain
 
 
@@ -168,7 +164,7 @@ def _read(line: str, dialect: Dialect) -> Command:
             return Bad(f"a list is no notification in Pedro {dialect.name}; put it inside a compound")
     elif type(term) is not str:
         return Bad("a notification is an atom or a compound, not a number, a string or a variable")
-    remember(line, term, dialect)
+    remember_line(line, term, dialect)
     return Notify(term, to_tuple(term), line)
 
 

@@ -1,10 +1,11 @@
 """One client of the door: its commands carried out in order, one answer each, and what is delivered to it.
 
-    received ──> turn: many lines at once ──> nothing left: read on
-                   │                     └──> RUN lines done, or a slice of what takes long: the next turn, after others had theirs
-                   └── a command that waits for other peers ──> a task, until there is none; nothing is read meanwhile
+    IDLE ──lines──> a turn ──all are done──────────────────────> IDLE
+                      ├──RUN lines, or a slice of time, are done──> TURN_DUE ──others had theirs──> a turn
+                      └──a command waits for other peers──────> WAITING ──a task has carried it out──> a turn
 
-A turn neither waits nor starts a task. Runs of lines that travel alike are matched together, deliveries are written, then answers.
+Lines are read only while IDLE, and up to the next one while WAITING. A turn itself never waits: runs of lines that travel alike are
+matched together, deliveries are written, then answers.
 """
 
 from __future__ import annotations
@@ -13,29 +14,25 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from enum import Enum
 from typing import NamedTuple, Protocol, TypeAlias
 
-from gsg.errors import GsgError, LocalError
-from gsg.feeds.alpha_memory import AlphaMemory
+from gsg.errors import GsgError
 from gsg.peer import Peer
-from gsg.placement.rules import NOWHERE
 from gsg.rendezvous.matching import EventBatch
-from gsg.tuples.features import Template
-from gsg.wire.messages import Event, Test
+from gsg.wire.messages import Event
 
-from ..goals.covers import TEST_NAME, template
 from ..terms.tuples import line_of_tuple
-from .addresses import registration
-from .admin import Asked, role, with_overheard
+from .admin import with_overheard
 from .arrival_stamps import Arrivals
+from .client_postings import ClientPostings
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
 from .counts import DoorCounts
-from .deliveries import Outbox, Outboxes
-from .fair_turns import TURN_S, Turns
-from .host_names import Hosts
+from .deliveries import Deliveries, DoorDeliveries
+from .fair_turns import TURN_S, FairTurns
+from .host_names import HostNames
 from .message_hosts import MessageHosts, Said, Via
 from .session import Session, acknowledgement, delivery
-from .with_options import Hearing, Listener
 
 log = logging.getLogger(__name__)
 
@@ -45,64 +42,58 @@ DELIVERIES = 2_000
 """Deliveries that a turn aims at, at most: where each line causes many, fewer lines are carried out at once."""
 RUNS_UNDER_WAY = 8
 """Runs of one client that travel at the same time; one more waits for the oldest to be answered."""
-MAX_SUBSCRIPTIONS = 100_000
-"""Subscriptions of one client; one more is answered 0."""
 OK = acknowledgement(1)
-Step: TypeAlias = "Callable[[], Awaitable[None]] | _Far"
+Step: TypeAlias = "Callable[[], Awaitable[None]] | _RemoteRun"
 """What has to be waited for before the next line is looked at."""
 
 
-class Surroundings(Protocol):
+class Door(Protocol):
     """What a connection needs of its door."""
 
-    outboxes: Outboxes
-    turns: Turns
-    hosts: Hosts
+    deliveries: DoorDeliveries
+    turns: FairTurns
+    hosts: HostNames
     counts: DoorCounts
     arrivals: Arrivals | None
     """What has come, at a door with extensions."""
     admin_host: str | None
 
-    def start(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
+    def start_work(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
         """Run this for as long as the door is open; what it raises is for whoever awaits it."""
 
 
-class _Far(NamedTuple):
+class _RemoteRun(NamedTuple):
     """A run that others have to hear of."""
 
     run: Sequence[Said]
     via: Via
 
 
-async def _nothing() -> None:
-    """A step that waits for nothing itself: only for what is under way."""
+class _State(Enum):
+    IDLE = "idle"
+    TURN_DUE = "turn due"
+    WAITING = "waiting"
 
 
 class Connection:
     """Serves one client until it leaves."""
 
-    def __init__(self, session: Session, peer: Peer, door: Surroundings, data: asyncio.Transport, ack: asyncio.Transport) -> None:
+    def __init__(self, session: Session, peer: Peer, door: Door, data: asyncio.Transport, ack: asyncio.Transport) -> None:
         self.session = session
         self._peer = peer
         self._door = door
         self._data = data
         self._ack = ack
-        self._outbox = Outbox(data, door.outboxes, self.cut_off)
+        self._deliveries = Deliveries(data, door.deliveries, self.cut_off)
         self._answers: list[bytes] = []
-        self._hear = self._deliver
-        """One object for all subscriptions."""
-        self._hearing = None if door.arrivals is None else Hearing(door.arrivals, self._deliver)
-        self._names: list[AlphaMemory] = []
+        self._postings = ClientPostings(session, peer, door.arrivals, self._deliver)
         self._open = True
         self._under_way: deque[tuple[asyncio.Future[None], int]] = deque()
         """Runs that were sent and not answered, with their lengths; limit: RUNS_UNDER_WAY."""
         self._put_back: Command | None = None
         """A command that was looked at, and has to wait for what comes before it."""
         self._hosts = MessageHosts(session, door.hosts)
-        self._working = False
-        """Whether a task is at a command that waits; no line is looked at meanwhile."""
-        self._turn_waits = False
-        """Whether there is to be another turn; no line is looked at before."""
+        self._state = _State.IDLE
         self._unread_answers = False
         self._paused = False
         self._matching: EventBatch | None = None
@@ -117,16 +108,16 @@ class Connection:
     def received(self, data: bytes) -> None:
         """Bytes have come on the data socket."""
         self.session.receive(data)
-        if self._working or self._turn_waits or self._unread_answers:
-            self._read_or_pause()
+        if self._state is _State.IDLE and not self._unread_answers:
+            self._have_turn()
         else:
-            self._turn()
+            self._read_or_pause()
 
     def answers_unread(self, unread: bool) -> None:
         """The client leaves its answers unread: it is not read from either, and the others do not notice."""
         self._unread_answers = unread
-        if self._open and not unread and not self._working and not self._turn_waits:
-            self._turn()
+        if self._open and not unread and self._state is _State.IDLE:
+            self._have_turn()
         self._read_or_pause()
 
     def leave(self) -> None:
@@ -134,12 +125,8 @@ class Connection:
         if not self._open:
             return
         self._open = False
-        self._outbox.close()
-        kept, self.session.subscriptions = self.session.subscriptions, {}
-        for listening in [*kept.values(), *self._names]:
-            if isinstance(listening, AlphaMemory):
-                self._peer.end_listening(listening)
-        self._names.clear()
+        self._deliveries.close()
+        self._postings.withdraw_all()
 
     def cut_off(self) -> None:
         """End both sockets at once, with what is unread."""
@@ -148,38 +135,39 @@ class Connection:
 
     # --- lines -------------------------------------------------------------------------------------------------------------
 
-    def _turn(self) -> None:
+    def _have_turn(self) -> None:
         """Carry out what needs no waiting; then read on, or have another turn, or wait in a task."""
-        self._turn_waits = False
+        self._state = _State.IDLE
         if not self._open and self._matching is None:
             return
-        self._door.outboxes.turn_begins()
+        self._door.deliveries.hold_writes()
         try:
             step = self._carry_out_run()
-            self._speak()
+            self._write_turn()
         except Exception:  # whatever it is: one client's lines must not end the door
-            self._failed()
+            self._end_by_defect()
             return
         if step is not None:
-            self._working = True
-            self._door.start(self._work(step))
+            self._state = _State.WAITING
+            self._door.start_work(self._carry_out_waiting(step))
         elif self._matching is not None or (
             (self.session.has_lines or self._put_back is not None) and self._open and not self._unread_answers
         ):
             # What was begun is finished, also when its client has left meanwhile.
-            self._turn_waits = True
-            self._door.turns.wait(self._turn)
+            self._state = _State.TURN_DUE
+            self._door.turns.queue_turn(self._have_turn)
         self._read_or_pause()
 
-    async def _work(self, step: Step | None) -> None:
+    async def _carry_out_waiting(self, step: Step | None) -> None:
         """Carry out what waits for others; runs of events follow each other without waiting for each other's answers."""
         under_way = self._under_way
         try:
             while self._open:
                 if step is None:
                     step = self._carry_out_run()
-                if isinstance(step, _Far):
-                    under_way.append((self._door.start(self._peer.flash(self._told(*step), via=step.via)), len(step.run)))
+                if isinstance(step, _RemoteRun):
+                    flashing = self._door.start_work(self._peer.flash(self._events_of(*step), via=step.via))
+                    under_way.append((flashing, len(step.run)))
                     step = None
                     if len(under_way) >= RUNS_UNDER_WAY:
                         await self._answer_oldest()
@@ -191,21 +179,21 @@ class Connection:
                 else:
                     await step()
                     step = None
-                self._speak()
+                self._write_turn()
                 self._read_or_pause()
-        except Exception:  # as in _turn
-            self._failed()
+        except Exception:  # as in _have_turn
+            self._end_by_defect()
         finally:
             under_way.clear()
-            self._working = False
+            self._state = _State.IDLE
         if self._open:
-            self._turn()
+            self._have_turn()
 
-    def _failed(self) -> None:
+    def _end_by_defect(self) -> None:
         """A defect of ours: it ends this connection, whose answers would be out of step, and nobody else's."""
         log.exception("a pedro connection failed")
         self._matching = None
-        self._door.outboxes.flush()
+        self._door.deliveries.write_all()
         self.cut_off()
         self.leave()
 
@@ -224,7 +212,9 @@ class Connection:
     def _carry_out_run(self) -> Step | None:
         """The next lines, in order; what has to be awaited before one goes on, or None when this turn's share is done."""
         if self._matching is not None:
-            self._match_on(self._matching)
+            if self._peer.flash_on(self._matching):
+                self._matching = None
+                self._answers.append(OK * self._count)
             return None
         clock = self._door.turns.clock
         ends_s = clock() + TURN_S
@@ -233,8 +223,8 @@ class Connection:
             run, via = self._next_run(min(left, self._at_once), ends_s)
             if run:
                 left -= len(run)
-                if not self._flash(run, via):
-                    return _Far(run, via)
+                if not self._match_run(run, via):
+                    return _RemoteRun(run, via)
                 if self._matching is not None or self._at_once <= len(run) < RUN:
                     # It takes long, or causes much: others have their turn.
                     break
@@ -247,10 +237,9 @@ class Connection:
             if self._under_way:
                 # What comes before it is done first.
                 self._put_back = command
-                return _nothing
+                return None
             left -= 1
-            step = self._carry_out(command)
-            if step is not None:
+            if (step := self._carry_out(command)) is not None:
                 return step
         return None
 
@@ -274,7 +263,7 @@ class Connection:
             via: Via = None
             if type(command) is Notify:
                 said: Said = command.items, command.line
-            elif type(command) is P2P and (addressed := self._hosts.way_of(command)) is not None:
+            elif type(command) is P2P and (addressed := self._hosts.route_message(command)) is not None:
                 said, via = addressed
             else:
                 self._put_back = command
@@ -286,13 +275,13 @@ class Connection:
             run_via = via
         return run, run_via
 
-    def _flash(self, run: Sequence[Said], via: Via) -> bool:
+    def _match_run(self, run: Sequence[Said], via: Via) -> bool:
         """Match what was said here and answer it, or begin to; False where it has to travel."""
         if self._under_way:
             return False
-        outboxes = self._door.outboxes
-        before = outboxes.delivered
-        batch = self._peer.flash_here(self._told(run, via), via=via)
+        deliveries = self._door.deliveries
+        before = deliveries.delivered
+        batch = self._peer.flash_here(self._events_of(run, via), via=via)
         if batch is None:
             self._at_once = RUN  # the longer the run, the fewer the journeys
             return False
@@ -302,17 +291,11 @@ class Connection:
             return True
         self._answers.append(OK * len(run))
         # These took no more than a slice of matching: twice as many may go together, unless each line causes much.
-        caused = (outboxes.delivered - before) // len(run)
+        caused = (deliveries.delivered - before) // len(run)
         self._at_once = min(RUN, 2 * self._at_once, DELIVERIES // caused or 1) if caused else min(RUN, 2 * self._at_once)
         return True
 
-    def _match_on(self, batch: EventBatch) -> None:
-        """Match more of what takes long, and answer it when all of it is done."""
-        if self._peer.flash_on(batch):
-            self._matching = None
-            self._answers.append(OK * self._count)
-
-    def _told(self, run: Sequence[Said], via: Via) -> Sequence[Said]:
+    def _events_of(self, run: Sequence[Said], via: Via) -> Sequence[Said]:
         """What was said, and to the admin what it is to hear of it."""
         admin_host = self._door.admin_host
         return run if via is None or admin_host is None else with_overheard(run, admin_host)
@@ -321,106 +304,51 @@ class Connection:
         """Carry out and answer what is no notification; returns what has to be awaited for that."""
         match command:
             case P2P():
-                return self._look_up(command)
+                if hosts := self._hosts.unresolved_hosts(command):
+                    return lambda: self._resolve_hosts(command, hosts)
+                self._refuse()
+                return None
             case Unsubscribe():
-                assert isinstance(command.kept, AlphaMemory)
-                self._peer.end_listening(command.kept)
+                self._postings.withdraw_subscription(command)
             case Deregister():
-                self._end_name()
-            case Subscribe():
-                return self._awaited(command, lambda: self._subscribe(command))
-            case Register():
-                return self._awaited(command, lambda: self._register(command))
+                self._postings.withdraw_name()
+            case Subscribe() | Register():
+                return lambda: self._post(command)
             case Bad():
                 log.debug("pedro line refused: %s", command.reason)
-                self._door.counts.lines_refused += 1
+                self._refuse()
+                return None
         self._answer(command.ack)
         return None
 
-    def _awaited(self, command: Command, work: Callable[[], Awaitable[None]]) -> Step:
-        async def step() -> None:
-            try:
-                await work()
-            except GsgError as error:
-                log.info("pedro command not carried out: %s", error)
-                self._door.counts.lines_refused += 1
-                self._answer(0)
+    async def _post(self, command: Subscribe | Register) -> None:
+        try:
+            if isinstance(command, Subscribe):
+                await self._postings.post_subscription(command)
             else:
-                self._answer(command.ack)
+                await self._postings.post_name(command)
+        except GsgError as error:
+            log.info("pedro command not carried out: %s", error)
+            self._refuse()
+        else:
+            self._answer(command.ack)
 
-        return step
-
-    async def _subscribe(self, command: Subscribe) -> None:
-        subscription, kept = command.subscription, self.session.subscriptions
-        if len(kept) > MAX_SUBSCRIPTIONS:
-            del kept[command.id]
-            raise LocalError(f"this client has {MAX_SUBSCRIPTIONS} subscriptions, the most that one may have")
-        condition = template(subscription)
-        listener: Listener | None = None
-        try:
-            if command.options is not None and self._hearing is not None:
-                listener = Listener(self._hearing, command.options)
-            listening = await self._peer.listen(
-                Template(()) if condition is None else condition,
-                listener or self._hear,
-                anchor=NOWHERE if condition is None else 0,
-                test=Test(TEST_NAME, subscription.source()),
-                note=command.rock,
-            )
-        except BaseException:
-            kept.pop(command.id, None)
-            raise
-        self._keep(listening)
-        kept[command.id] = listening
-        if listener is not None:
-            await listener.look_back(subscription, command.rock, lambda: self._open)
-
-    async def _register(self, command: Register) -> None:
-        asked: list[Asked] = [(*place, None, self._hear) for place in registration(command.name, self.session.host)]
-        if self.session.makes_admin(command.name):
-            asked += role(self.session.host, self.session.dialect, self._hear)
-        try:
-            for number, (condition, anchor, test, hear) in enumerate(asked):
-                self._names.append(await self._peer.listen(condition, hear, anchor=anchor, test=test, exclusive=number == 0))
-                self._keep(self._names[-1])
-        except BaseException:
-            self._end_name()
-            raise
-        self.session.registered(command)
-
-    def _keep(self, listening: AlphaMemory) -> None:
-        """What was waited for has come; the client may have left meanwhile."""
-        if not self._open:
-            self._peer.end_listening(listening)
-            raise LocalError("the client has left")
-
-    def _end_name(self) -> None:
-        for listening in self._names:
-            self._peer.end_listening(listening)
-        self._names.clear()
-
-    def _look_up(self, command: P2P) -> Step | None:
-        """What is to be done about a message whose way is not known: look its hosts up, or refuse it."""
-        hosts = self._hosts.unknown(command)
-        if not hosts:
-            self._door.counts.lines_refused += 1
-            self._answer(0)
-            return None
-
-        async def step() -> None:
-            await self._hosts.look_up(hosts)
-            self._put_back = command
-
-        return step
+    async def _resolve_hosts(self, command: P2P, hosts: list[str]) -> None:
+        await self._hosts.resolve_hosts(hosts)
+        self._put_back = command
 
     # --- answers and deliveries ----------------------------------------------------------------------------------------------
 
     def _answer(self, ack: int) -> None:
         self._answers.append(acknowledgement(ack))
 
-    def _speak(self) -> None:
+    def _refuse(self) -> None:
+        self._door.counts.lines_refused += 1
+        self._answer(0)
+
+    def _write_turn(self) -> None:
         """Write what this turn delivered, to whomever, then its answers."""
-        self._door.outboxes.flush()
+        self._door.deliveries.write_all()
         if self._answers:
             answers, self._answers = self._answers, []
             if self._open and not self._ack.is_closing():
@@ -433,11 +361,12 @@ class Connection:
             line = line_of_tuple(event.items)
             if line is None:
                 return
-        self._outbox.deliver(delivery(rock, line))
+        self._deliveries.deliver(delivery(rock, line))
 
     def _read_or_pause(self) -> None:
         """Bytes are read only while nothing is left to do with those that came."""
-        pause = self._unread_answers or self._turn_waits or (self._working and self.session.has_lines)
+        waits = self._state is _State.TURN_DUE or (self._state is _State.WAITING and self.session.has_lines)
+        pause = self._unread_answers or waits
         if self._open and pause != self._paused and not self._data.is_closing():
             self._paused = pause
             if pause:

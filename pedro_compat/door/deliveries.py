@@ -28,8 +28,8 @@ WRITE_BYTES = 256 * 1024
 """Deliveries to one client that reach this size are written without waiting for the others."""
 
 
-class Outboxes:
-    """Those of one door that have something to write; :meth:`flush` writes it, at the latest when the event loop's turn ends."""
+class DoorDeliveries:
+    """Deliveries to all clients of a door: :meth:`write_all` writes them, at the latest when the event loop's turn ends."""
 
     __slots__ = ("_filled", "_slow", "_waiting", "cut_off", "delivered")
 
@@ -38,51 +38,52 @@ class Outboxes:
         """Lines delivered since the start: what a line of a publisher causes is not known before."""
         self.cut_off = 0
         """Clients that were cut off because they did not read."""
-        self._filled: list[Outbox] = []
-        self._slow: dict[Outbox, int] = {}
+        self._filled: list[Deliveries] = []
+        self._slow: dict[Deliveries, int] = {}
         """Those of slow clients, with the bytes that they have left unread when they were written to."""
         self._waiting = False
 
-    def filled(self, outbox: Outbox) -> None:
-        """An outbox is no longer empty."""
-        self._filled.append(outbox)
+    def schedule_write(self, of_client: Deliveries) -> None:
+        """Deliveries of a client are no longer empty."""
+        self._filled.append(of_client)
         if not self._waiting:
             self._waiting = True
-            asyncio.get_running_loop().call_soon(self.flush)
+            asyncio.get_running_loop().call_soon(self.write_all)
 
-    def turn_begins(self) -> None:
-        """Whoever has the turn calls :meth:`flush` at its end, so the event loop need not."""
+    def hold_writes(self) -> None:
+        """Whoever has the turn calls :meth:`write_all` at its end, so the event loop need not."""
         self._waiting = True
 
-    def unread(self, outbox: Outbox, unread: int) -> None:
+    def note_unread(self, of_client: Deliveries, unread: int) -> None:
         """A slow client has left so many bytes unread, or is slow no more."""
         if unread <= SLOW_BYTES:
-            self._slow.pop(outbox, None)
+            self._slow.pop(of_client, None)
             return
-        self._slow[outbox] = unread
+        self._slow[of_client] = unread
         if sum(self._slow.values()) > ALL_UNREAD_BYTES:
             # Some have read since.
             self._slow = {each: each.unread_bytes for each in self._slow}
             if sum(self._slow.values()) > ALL_UNREAD_BYTES:
                 slowest = max(self._slow, key=self._slow.__getitem__)
-                slowest.end(f"has left {self._slow[slowest]} bytes unread, the most of all clients, who have too many together")
+                unread = self._slow[slowest]
+                slowest.cut_off_client(f"has left {unread} bytes unread, the most of all clients, who have too many together")
 
-    def flush(self) -> None:
+    def write_all(self) -> None:
         """Write everything that was delivered so far."""
         self._waiting = False
         filled, self._filled = self._filled, []
-        for outbox in filled:
-            outbox.write()
+        for of_client in filled:
+            of_client.write()
 
 
-class Outbox:
+class Deliveries:
     """What is delivered to one client. ``cut_off`` ends its connection."""
 
-    __slots__ = ("_all", "_cut_off", "_lines", "_sent_bytes", "_size", "_timer", "_transport")
+    __slots__ = ("_cut_off", "_lines", "_of_door", "_sent_bytes", "_size", "_timer", "_transport")
 
-    def __init__(self, transport: asyncio.Transport, outboxes: Outboxes, cut_off: Callable[[], None]) -> None:
+    def __init__(self, transport: asyncio.Transport, of_door: DoorDeliveries, cut_off: Callable[[], None]) -> None:
         self._transport = transport
-        self._all = outboxes
+        self._of_door = of_door
         self._cut_off = cut_off
         self._lines: list[bytes] = []
         self._size = 0
@@ -92,10 +93,10 @@ class Outbox:
     def deliver(self, line: bytes) -> None:
         """One delivery, complete with its newline."""
         if not self._lines:
-            self._all.filled(self)
+            self._of_door.schedule_write(self)
         self._lines.append(line)
         self._size += len(line)
-        self._all.delivered += 1
+        self._of_door.delivered += 1
         if self._size > WRITE_BYTES:
             self.write()
 
@@ -113,11 +114,11 @@ class Outbox:
         unread = transport.get_write_buffer_size()
         if unread > SLOW_BYTES:
             if unread > UNREAD_BYTES:
-                self.end(f"has left {unread} bytes unread")
+                self.cut_off_client(f"has left {unread} bytes unread")
                 return
             if self._timer is None:
                 self._watch(unread)
-            self._all.unread(self, unread)
+            self._of_door.note_unread(self, unread)
 
     @property
     def unread_bytes(self) -> int:
@@ -130,7 +131,7 @@ class Outbox:
             self._timer.cancel()
             self._timer = None
         self._lines.clear()
-        self._all.unread(self, 0)
+        self._of_door.note_unread(self, 0)
 
     def _watch(self, unread: int) -> None:
         self._timer = Timer(SLOW_S, partial(self._still_slow, self._sent_bytes - unread))
@@ -140,15 +141,15 @@ class Outbox:
         unread = self._transport.get_write_buffer_size()
         if unread > SLOW_BYTES:
             if self._sent_bytes - unread - read_before < SLOW_BYTES:
-                self.end("does not read what is delivered to it")
+                self.cut_off_client("does not read what is delivered to it")
             else:
                 self._watch(unread)
         else:
-            self._all.unread(self, 0)
+            self._of_door.note_unread(self, 0)
 
-    def end(self, why: str) -> None:
+    def cut_off_client(self, why: str) -> None:
         """Cut the client off."""
         _cut_off.warning("a pedro client at %s %s: cut off", self._transport.get_extra_info("peername"), why)
-        self._all.cut_off += 1
+        self._of_door.cut_off += 1
         self.close()
         self._cut_off()

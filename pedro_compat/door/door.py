@@ -34,14 +34,14 @@ from gsg.wire.messages import Count
 from ..dialect import PAPER, Dialect
 from ..lines import DEFAULT_SIZE
 from .access import Allowed, Gate, checked_secret
-from .admin import everything
+from .admin import all_notifications
 from .arrival_stamps import Arrivals
 from .connection import Connection
 from .counts import DoorCounts
-from .deliveries import Outboxes
-from .fair_turns import Turns
+from .deliveries import DoorDeliveries
+from .fair_turns import FairTurns
 from .handshake import FAILED, OK, FirstLine, Handshakes, information
-from .host_names import Hosts
+from .host_names import HostNames
 from .session import Session, acknowledgement
 
 log = logging.getLogger(__name__)
@@ -87,9 +87,9 @@ class PedroDoor:
         self.host = host
         self.port = port
         self.peer = peer
-        self.outboxes = Outboxes()
-        self.turns = Turns()
-        self.hosts = Hosts(time.monotonic)
+        self.deliveries = DoorDeliveries()
+        self.turns = FairTurns()
+        self.hosts = HostNames(time.monotonic)
         self.counts = DoorCounts()
         self.handshakes = Handshakes(SystemRandom())
         self.half_open: dict[int, AckSocket] = {}
@@ -146,9 +146,8 @@ class PedroDoor:
         await self._group.__aenter__()
         self.peer.counters.add(self._counted)
         if self.arrivals is not None and self.arrivals.remember_s:
-            condition, anchor, test = everything(self._dialect)
             try:
-                self._remembering = await self.peer.listen(condition, self.arrivals.remember, anchor=anchor, test=test)
+                self._remembering = await all_notifications(self._dialect, self.arrivals.remember).post(self.peer)
             except BaseException:
                 await self.__aexit__(None, None, None)
                 raise
@@ -165,7 +164,7 @@ class PedroDoor:
             self._expiry.cancel()
         for work in list(self._work):
             work.cancel()
-        self.outboxes.flush()
+        self.deliveries.write_all()
         for connected in self._sockets:
             connected.transport.close()
         try:
@@ -197,22 +196,19 @@ class PedroDoor:
 
     def _counted(self) -> list[Count]:
         forgotten = 0 if self.arrivals is None else self.arrivals.forgotten
-        more = {"clients_cut_off": self.outboxes.cut_off, "hosts_unknown": self.hosts.unknown, "notifications_forgotten": forgotten}
-        return self.counts.read(**more)
+        cut_off, unknown = self.deliveries.cut_off, self.hosts.unknown
+        return self.counts.read(clients_cut_off=cut_off, hosts_unknown=unknown, notifications_forgotten=forgotten)
 
-    def opened(self, connected: _Socket, *, served: bool) -> bool:
+    def add_socket(self, connected: _Socket, *, served: bool) -> bool:
         """One socket more; whether it is to be served, or closed at once because there are too many, or its host is not allowed."""
         self._sockets[connected] = None
+        self._served += served
         host = (connected.transport.get_extra_info("peername") or ("",))[0]
         if not self.allowed.admits(host):
-            self._served += served
             self._refuse(connected, host)
             return False
-        if not served:
-            return True
-        self._served += 1
-        beyond = HANDLES.beyond() > 0
-        if beyond or self._served > MAX_CLIENTS:
+        beyond = served and HANDLES.beyond() > 0
+        if served and (beyond or self._served > MAX_CLIENTS):
             self.counts.connections_refused += 1
             problem = HANDLES.problem() if beyond else f"{MAX_CLIENTS} are served already"
             _refused.warning("a connection from %s is refused: %s", host, problem)
@@ -229,7 +225,7 @@ class PedroDoor:
             self._refused_hosts.add(host)
             log.warning("connections from %s are closed: clients are served from %s", host, self.allowed)
 
-    def closed(self, connected: _Socket, *, served: bool) -> None:
+    def remove_socket(self, connected: _Socket, *, served: bool) -> None:
         """One socket fewer."""
         del self._sockets[connected]
         self._served -= served
@@ -260,7 +256,7 @@ class PedroDoor:
 
     # --- what connections need ---------------------------------------------------------------------------------------------
 
-    def start(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
+    def start_work(self, work: Coroutine[None, None, None]) -> asyncio.Future[None]:
         """Run this for as long as the door is open; what it raises is for whoever awaits it."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if self._closing:
@@ -309,13 +305,13 @@ class _Socket(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports have asyncio's methods without being of its class.
         self.transport = cast(asyncio.Transport, transport)
-        if self.door.opened(self, served=self.served):
+        if self.door.add_socket(self, served=self.served):
             self.begin()
 
     def connection_lost(self, exc: Exception | None) -> None:
         if exc is not None:
             log.info("a pedro client is gone: %s", exc)
-        self.door.closed(self, served=self.served)
+        self.door.remove_socket(self, served=self.served)
 
     def begin(self) -> None:
         """The socket is open."""
@@ -346,13 +342,12 @@ class AckSocket(_Socket):
         self.door.expire()
         self.transport.write(acknowledgement(client))
 
-    def pause_writing(self) -> None:
+    def pause_writing(self, unread: bool = True) -> None:
         if self.data is not None and self.data.connection is not None:
-            self.data.connection.answers_unread(True)
+            self.data.connection.answers_unread(unread)
 
     def resume_writing(self) -> None:
-        if self.data is not None and self.data.connection is not None:
-            self.data.connection.answers_unread(False)
+        self.pause_writing(unread=False)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self.data is not None:

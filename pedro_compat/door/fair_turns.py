@@ -15,7 +15,7 @@ TURN_S = 0.01
 """How long one turn takes, about, and how long those take together that the event loop has at once."""
 
 
-class Turns:
+class FairTurns:
     """Those of one door, first come, first served. Bounded by its clients, each of which waits for one turn at most."""
 
     __slots__ = ("_due", "_waiting", "clock")
@@ -27,14 +27,14 @@ class Turns:
         self._due = False
         """Whether the loop was told already."""
 
-    def wait(self, turn: Callable[[], None]) -> None:
+    def queue_turn(self, turn: Callable[[], None]) -> None:
         """Have this turn when it is due."""
         self._waiting.append(turn)
         if not self._due:
             self._due = True
-            asyncio.get_running_loop().call_soon(self._go)
+            asyncio.get_running_loop().call_soon(self._have_turns)
 
-    def _go(self) -> None:
+    def _have_turns(self) -> None:
         ends_s = self.clock() + TURN_S
         try:
             # A client that has more again waits behind the others, and for the next time.
@@ -45,4 +45,4 @@ class Turns:
         finally:
             self._due = bool(self._waiting)
             if self._due:
-                asyncio.get_running_loop().call_soon(self._go)
+                asyncio.get_running_loop().call_soon(self._have_turns)

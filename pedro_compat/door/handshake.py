@@ -78,19 +78,20 @@ class Handshakes:
 
 
 class FirstLine:
-    """The first line of a data connection: the client's id."""
+    """The first line of a connection: the client's id, unless told, and so not longer than one."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit_bytes: int = _MAX_ID_BYTES) -> None:
+        self._limit_bytes = limit_bytes
         self._begun = b""
 
     def feed(self, data: bytes) -> tuple[bytes, bytes] | None:
         """The line and the bytes after it, or ``None`` while it is not complete.
 
-        A line that is too long is complete at its limit, and no id. The bytes after it are the session's, though the original
-        may lose them [R].
+        A line that is too long is complete at its limit, and means nothing. The bytes after it are the session's, though the
+        original may lose them [R].
         """
         self._begun += data
         line, newline, rest = self._begun.partition(b"\n")
-        if newline or len(line) >= _MAX_ID_BYTES:
+        if newline or len(line) >= self._limit_bytes:
             return line, rest
         return None

@@ -51,7 +51,7 @@ def ask_system(name: str) -> str | None:
     return str(found[0][4][0])
 
 
-class Hosts:
+class HostNames:
     """The addresses of one door's messages. ``clock`` gives seconds and never goes back; ``ask`` is called in a thread."""
 
     def __init__(self, clock: Callable[[], float], ask: Callable[[str], str | None] = ask_system) -> None:
@@ -68,7 +68,7 @@ class Hosts:
         self._concerned: Counter[str] = Counter()
         """Address of clients -> lookups that are under way or wait for a place."""
 
-    def address(self, name: str) -> tuple[bool, str | None]:
+    def known_address(self, name: str) -> tuple[bool, str | None]:
         """Whether the address of a name is known, and the address; None where there is none."""
         known = self._known.get(name)
         if known is not None and self._clock() < known.until_s:
@@ -85,17 +85,17 @@ class Hosts:
         try:
             async with asyncio.timeout(PATIENCE_S):
                 while True:
-                    is_known, address = self.address(name)
+                    is_known, address = self.known_address(name)
                     if is_known:
                         return address
-                    await self._looked_up(name, client)
+                    await self._await_lookup(name, client)
         except TimeoutError:
             self.unknown += 1
             if name in self._under_way:
                 self._remember(name, None)
             return None
 
-    async def _looked_up(self, name: str, client: str) -> None:
+    async def _await_lookup(self, name: str, client: str) -> None:
         """Wait until somebody's lookup of the name is over, or a place for one of our own, which is begun then."""
         done = self._under_way.get(name)
         if done is not None:
@@ -111,11 +111,11 @@ class Hosts:
                 places.release()
                 raise
         except BaseException:
-            self._left(client)
+            self._leave(client)
             raise
-        if self.address(name)[0] or name in self._under_way:
+        if self.known_address(name)[0] or name in self._under_way:
             # Another client's lookup was begun while this one waited.
-            self._end(client)
+            self._free_places(client)
             return
         self._under_way[name] = asyncio.Event()
         # A daemon, because nobody is to wait for a resolver when the process ends; nobody else stops it.
@@ -126,20 +126,20 @@ class Hosts:
     def _in_thread(self, name: str, client: str, loop: asyncio.AbstractEventLoop) -> None:
         address = self._ask(name)
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody wants to know any more
-            loop.call_soon_threadsafe(self._found, name, client, address)
+            loop.call_soon_threadsafe(self._end_lookup, name, client, address)
 
-    def _found(self, name: str, client: str, address: str | None) -> None:
+    def _end_lookup(self, name: str, client: str, address: str | None) -> None:
         self.unknown += address is None
         self._remember(name, address)
         self._under_way.pop(name).set()
-        self._end(client)
+        self._free_places(client)
 
-    def _end(self, client: str) -> None:
+    def _free_places(self, client: str) -> None:
         self._places.release()
         self._places_of[client].release()
-        self._left(client)
+        self._leave(client)
 
-    def _left(self, client: str) -> None:
+    def _leave(self, client: str) -> None:
         self._concerned[client] -= 1
         if not self._concerned[client]:
             del self._concerned[client]

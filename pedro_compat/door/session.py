@@ -19,7 +19,6 @@ from gsg.tuples.terms import Tuple
 
 from ..dialect import PAPER, Dialect
 from ..lines import DEFAULT_SIZE, LineReader
-from .admin import ADMIN
 from .commands import (
     P2P,
     Bad,
@@ -34,6 +33,8 @@ from .commands import (
     plain_notification,
 )
 
+ADMIN = "admin"
+"""The name that is a role where the door has an admin host (:mod:`.admin`)."""
 TOGETHER_CHARACTERS = 16 * 1024
 """Characters of notifications that are read without a look at the clock, and the line that passes them: milliseconds."""
 

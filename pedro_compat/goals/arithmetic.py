@@ -71,8 +71,8 @@ def _called(call: _Call, values: list[Number], work: Work) -> Number:
             value = call.apply(values.pop(), right)
         else:
             value = call.apply(values.pop())
-    except (ArithmeticError, ValueError) as error:
-        # Division by zero, outside of the domain, or a float beyond 1.8e308.
+    except (ArithmeticError, ValueError, TypeError) as error:
+        # Division by zero, outside of the domain, a float beyond 1.8e308, or a float where bits are asked for.
         raise TypeFault from error
     if type(value) is int:
         bits = value.bit_length()
@@ -123,12 +123,6 @@ def _power(left: Number, right: Number) -> Number:
     return math.pow(left, right)
 
 
-def _complement(value: Number) -> int:
-    if type(value) is not int:
-        raise TypeFault
-    return ~value
-
-
 def _rounded(value: Number) -> int:
     if type(value) is int:
         return value
@@ -174,30 +168,21 @@ def _table(dialect: Dialect) -> dict[tuple[str, int], _Call]:
         ("mod", 2): _integers(operator.mod if dialect.mod_follows_divisor else _remainder),
         ("rem", 2): _integers(_remainder),
         ("**", 2): _power,
-        ("/\\", 2): _integers(operator.and_),
-        ("\\/", 2): _integers(operator.or_),
+        ("/\\", 2): operator.and_,
+        ("\\/", 2): operator.or_,
         ("<<", 2): _integers(_shifted),
         (">>", 2): _integers(lambda left, right: _shifted(left, -right)),
-        ("\\", 1): _complement,
+        ("\\", 1): operator.invert,
         ("abs", 1): abs,
         ("round", 1): _rounded,
-        ("floor", 1): math.floor,
         ("ceiling", 1): math.ceil,
         ("sqrt", 1): _ieee_root,
-        ("sin", 1): math.sin,
-        ("cos", 1): math.cos,
-        ("tan", 1): math.tan,
-        ("asin", 1): math.asin,
-        ("acos", 1): math.acos,
-        ("atan", 1): math.atan,
-        ("log", 1): math.log,
+        **{(name, 1): getattr(math, name) for name in ("floor", "sin", "cos", "tan", "asin", "acos", "atan", "log")},
     }
-    wrap = _defined if dialect.undefined_is_error else _same
-    return {(name, arity): _Call(wrap(known[name, arity]), arity) for name, arity in dialect.functions}
-
-
-def _same(function: _Function) -> _Function:
-    return function
+    functions = {called: known[called] for called in dialect.functions}
+    if dialect.undefined_is_error:
+        functions = {called: _defined(function) for called, function in functions.items()}
+    return {(name, arity): _Call(function, arity) for (name, arity), function in functions.items()}
 
 
 FUNCTIONS: Mapping[str, Mapping[tuple[str, int], _Call]] = {name: _table(dialect) for name, dialect in DIALECTS.items()}

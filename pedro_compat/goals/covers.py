@@ -103,7 +103,7 @@ class Subscription:
             self.failures.type_faults += 1
             return False
         except Exhausted:
-            self.failures.exhaust(self.source)
+            self.failures.count_exhausted(self.source)
             return False
         finally:
             if work.trail:
@@ -213,9 +213,9 @@ class CoverTest:
             term = _notification(items, line, self.subscription.dialect)
             if term is None:
                 return False
-        return self._covers(term) if self._shuts_out_commands else self.of_term(term)
+        return self._covers(term) if self._shuts_out_commands else self.covers_term(term)
 
-    def of_term(self, term: Term) -> bool:
+    def covers_term(self, term: Term) -> bool:
         """Whether a notification is covered that was read already."""
         if type(term) is tuple and term[0] in COMMANDS:
             return False
@@ -265,7 +265,7 @@ _last: dict[str, tuple[str | Tuple, Term | None]] = {}
 """Dialect's name -> what was read last, and its term, where that is not remembered by its line. One entry for each dialect."""
 
 
-def remember(line: str, term: Term, dialect: Dialect) -> None:
+def remember_line(line: str, term: Term, dialect: Dialect) -> None:
     """The door has parsed this line, with its variables as notifications have them in the dialect."""
     lines = _read_lines[dialect.name]
     lines.left -= len(line)
@@ -288,7 +288,7 @@ def _notification(items: Tuple, line: str | None, dialect: Dialect) -> Term | No
         return last[1]
     term = term_of(items, line, dialect)
     if line is not None and term is not None:
-        remember(line, term, dialect)
+        remember_line(line, term, dialect)
     _last[dialect.name] = (said, term)
     return term
 

@@ -28,7 +28,7 @@ class Failures:
         self._clock = clock
         self._warned_s = float("-inf")
 
-    def exhaust(self, source: Callable[[], str]) -> None:
+    def count_exhausted(self, source: Callable[[], str]) -> None:
         """A match failed because it needed more than one evaluation may have; ``source`` says of which subscription."""
         self.exhausted += 1
         now_s = self._clock()

@@ -23,7 +23,7 @@ from typing import Any
 from ..dialect import Dialect
 from ..errors import SHOWN_CHARACTERS, BadSubscription
 from ..terms.terms import COMMA, CONS, NIL, Frozen, Term, Var, is_cons, is_number
-from ..terms.unification import BYTES_PER_STEP, TypeFault, Work, dereferenced, has_variables, unify
+from ..terms.unification import BYTES_PER_STEP, TypeFault, Work, dereferenced, occurs, unify
 from .arithmetic import FUNCTIONS, Number, evaluate
 
 TEST, CHOOSE, TRY, JUMP, MARK, CUT, FAIL = range(7)
@@ -225,7 +225,7 @@ def _split(arguments: list[Term], dialect: Dialect, work: Work) -> Instruction:
         if rest != NIL and not is_cons(rest):
             return
         length = _length(front, work)
-        binds_freely = not has_variables(rest, work)
+        binds_freely = not occurs(None, rest, work)
         # The front grows at its end: its last tail is a variable of ours, bound to [] for the solution at hand.
         end = Var("_")
         taken: Term = end

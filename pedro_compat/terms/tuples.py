@@ -146,7 +146,7 @@ def _to_gsg(term: Term, names: Names, depth: int) -> GsgTerm:
         text = unescaped(body, '"')
         return Literal(body, PEDRO_STRING) if text is None else text
     if type(term) is Var or type(term) is Frozen:
-        return Variable(names.of(term))
+        return Variable(names.name_of(term))
     if type(term) is not tuple:
         return gsg_term(term)
     if depth > MAX_DEPTH:

@@ -112,8 +112,11 @@ def unify(left: Term, right: Term, work: Work) -> bool:
     return False
 
 
-def occurs(variable: Var, term: Term, work: Work) -> bool:
-    """Whether an unbound variable occurs in the term. Raises Exhausted."""
+def occurs(variable: Var | None, term: Term, work: Work) -> bool:
+    """Whether an unbound variable, or any one where None is given, occurs in the term; frozen ones do not count.
+
+    Raises Exhausted.
+    """
     waiting = [term]
     steps = work.steps
     while waiting:
@@ -124,23 +127,10 @@ def occurs(variable: Var, term: Term, work: Work) -> bool:
         item = waiting.pop()
         while type(item) is Var and item.ref is not None:
             item = item.ref
-        if item is variable:
+        if type(item) is tuple:
+            waiting.extend(item[1:])
+        elif type(item) is Var and (item is variable or variable is None):
             work.steps = steps
             return True
-        if type(item) is tuple:
-            waiting.extend(item[1:])
     work.steps = steps
-    return False
-
-
-def has_variables(term: Term, work: Work) -> bool:
-    """Whether an unbound variable occurs in the term; frozen ones do not count. Raises Exhausted."""
-    waiting = [term]
-    while waiting:
-        work.spend(1)
-        item = dereferenced(waiting.pop())
-        if type(item) is Var:
-            return True
-        if type(item) is tuple:
-            waiting.extend(item[1:])
     return False

@@ -20,7 +20,7 @@ class Names:
         self._given: dict[Var | Frozen, str] = {}
         self._taken: set[str] = set()
 
-    def of(self, variable: Var | Frozen) -> str:
+    def name_of(self, variable: Var | Frozen) -> str:
         """The name of a variable, always the same and no other's."""
         name = self._given.get(variable)
         if name is None:
@@ -75,7 +75,7 @@ def write(term: Term, names: Names | None = None) -> str:
             # No literal stands for infinity, but one that is too large reads as it (facts, section 4).
             pieces.append(repr(item) if math.isfinite(item) else "1e999" if item > 0 else "-1e999")
         elif type(item) is Var or type(item) is Frozen:
-            pieces.append(names.of(item))
+            pieces.append(names.name_of(item))
         elif type(item) is tuple:
             if is_cons(item):
                 pieces.append("[")

@@ -6,7 +6,7 @@ What a real door does between connections (who has a name, whom a line reaches) 
 from __future__ import annotations
 
 import json
-from itertools import chain, count
+from itertools import chain, count, product
 from pathlib import Path
 from typing import Any
 
@@ -76,9 +76,9 @@ class Door:
             case P2P():
                 if not session.is_sender(command, ADDRESSES.get(command.from_host)):
                     return 0
-                to_host = ADDRESSES.get(command.to_host or "", command.to_host)
+                addressed = {(command.to_name, ADDRESSES.get(command.to_host or "", command.to_host))}
                 for name, other in self.clients.items():
-                    if other.name is not None and command.reaches(other.name, other.host, to_host):
+                    if other.name is not None and addressed & {*product((None, other.name), (None, other.host))}:
                         self.put(name, f"0 {command.line}")
             case Bad():
                 return 0

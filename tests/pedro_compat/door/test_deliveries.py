@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import pedro_compat.door.deliveries
-from pedro_compat.door.deliveries import SLOW_BYTES, UNREAD_BYTES, WRITE_BYTES, Outbox, Outboxes
+from pedro_compat.door.deliveries import SLOW_BYTES, UNREAD_BYTES, WRITE_BYTES, Deliveries, DoorDeliveries
 
 
 class Socket:
@@ -33,10 +33,10 @@ class Socket:
 
 
 class Client:
-    def __init__(self, outboxes):
+    def __init__(self, of_door):
         self.socket = Socket()
         self.cut_off = 0
-        self.box = Outbox(self.socket, outboxes, self._cut)
+        self.deliveries = Deliveries(self.socket, of_door, self._cut)
 
     def _cut(self):
         self.cut_off += 1
@@ -49,56 +49,56 @@ def _quickly(monkeypatch):
 
 
 async def test_deliveries_of_a_turn_are_one_write():
-    outboxes = Outboxes()
-    one, other = Client(outboxes), Client(outboxes)
+    of_door = DoorDeliveries()
+    one, other = Client(of_door), Client(of_door)
 
     for number in range(3):
-        one.box.deliver(b"%d\n" % number)
-    other.box.deliver(b"x\n")
+        one.deliveries.deliver(b"%d\n" % number)
+    other.deliveries.deliver(b"x\n")
     assert (one.socket.writes, other.socket.writes) == ([], [])
     await asyncio.sleep(0)
 
-    assert (one.socket.writes, other.socket.writes, outboxes.delivered) == ([b"0\n1\n2\n"], [b"x\n"], 4)
+    assert (one.socket.writes, other.socket.writes, of_door.delivered) == ([b"0\n1\n2\n"], [b"x\n"], 4)
 
 
 async def test_flush_writes_before_the_turn_ends_and_nothing_twice():
-    outboxes = Outboxes()
-    client = Client(outboxes)
-    client.box.deliver(b"a\n")
+    of_door = DoorDeliveries()
+    client = Client(of_door)
+    client.deliveries.deliver(b"a\n")
 
-    outboxes.flush()
-    client.box.deliver(b"b\n")
+    of_door.write_all()
+    client.deliveries.deliver(b"b\n")
     await asyncio.sleep(0)
 
     assert client.socket.writes == [b"a\n", b"b\n"]
 
 
 async def test_whoever_has_the_turn_writes_what_it_delivered_and_after_it_the_loop_does_again():
-    outboxes = Outboxes()
-    client = Client(outboxes)
-    outboxes.turn_begins()
-    client.box.deliver(b"a\n")
+    of_door = DoorDeliveries()
+    client = Client(of_door)
+    of_door.hold_writes()
+    client.deliveries.deliver(b"a\n")
     await asyncio.sleep(0)
     before = list(client.socket.writes)
 
-    outboxes.flush()
-    client.box.deliver(b"b\n")
+    of_door.write_all()
+    client.deliveries.deliver(b"b\n")
     await asyncio.sleep(0)
 
     assert (before, client.socket.writes) == ([], [b"a\n", b"b\n"])
 
 
 async def test_much_is_written_at_once():
-    client = Client(Outboxes())
+    client = Client(DoorDeliveries())
 
-    client.box.deliver(bytes(WRITE_BYTES + 1))
+    client.deliveries.deliver(bytes(WRITE_BYTES + 1))
 
     assert len(client.socket.writes) == 1
 
 
 async def test_client_that_reads_nothing_is_cut_off_after_its_time():
-    client = Client(Outboxes())
-    client.box.deliver(bytes(SLOW_BYTES + 1))
+    client = Client(DoorDeliveries())
+    client.deliveries.deliver(bytes(SLOW_BYTES + 1))
     await asyncio.sleep(0)
     assert not client.cut_off
 
@@ -110,19 +110,19 @@ async def test_client_that_reads_nothing_is_cut_off_after_its_time():
 
 
 async def test_client_that_reads_slowly_but_reads_is_kept():
-    client = Client(Outboxes())
+    client = Client(DoorDeliveries())
     for _ in range(5):
-        client.box.deliver(bytes(2 * SLOW_BYTES))
+        client.deliveries.deliver(bytes(2 * SLOW_BYTES))
         client.socket.unread -= SLOW_BYTES + SLOW_BYTES // 2
         await asyncio.sleep(pedro_compat.door.deliveries.SLOW_S)
 
     assert not client.cut_off
-    client.box.close()
+    client.deliveries.close()
 
 
 async def test_client_that_has_caught_up_is_slow_no_more():
-    client = Client(Outboxes())
-    client.box.deliver(bytes(SLOW_BYTES + 1))
+    client = Client(DoorDeliveries())
+    client.deliveries.deliver(bytes(SLOW_BYTES + 1))
     client.socket.unread = 0
 
     await asyncio.sleep(3 * pedro_compat.door.deliveries.SLOW_S)
@@ -131,30 +131,30 @@ async def test_client_that_has_caught_up_is_slow_no_more():
 
 
 async def test_client_is_cut_off_at_once_where_very_much_is_unread():
-    client = Client(Outboxes())
+    client = Client(DoorDeliveries())
     client.socket.unread = UNREAD_BYTES
 
-    client.box.deliver(bytes(WRITE_BYTES + 1))
+    client.deliveries.deliver(bytes(WRITE_BYTES + 1))
 
     assert client.cut_off == 1
 
 
 async def test_nothing_is_written_to_who_has_left():
-    outboxes = Outboxes()
-    client = Client(outboxes)
-    client.box.deliver(b"a\n")
-    client.box.close()
+    of_door = DoorDeliveries()
+    client = Client(of_door)
+    client.deliveries.deliver(b"a\n")
+    client.deliveries.close()
     client.socket.closing = True
-    client.box.deliver(b"b\n")
+    client.deliveries.deliver(b"b\n")
     await asyncio.sleep(0)
 
     assert client.socket.writes == []
 
 
 async def test_log_names_the_client_that_is_cut_off(caplog):
-    client = Client(Outboxes())
+    client = Client(DoorDeliveries())
 
-    client.box.deliver(b"x" * (UNREAD_BYTES + 1))
+    client.deliveries.deliver(b"x" * (UNREAD_BYTES + 1))
 
     assert (client.cut_off, "a pedro client at ('192.0.2.7', 1234) has left" in caplog.text) == (1, True)
 
@@ -162,21 +162,21 @@ async def test_log_names_the_client_that_is_cut_off(caplog):
 async def test_where_all_have_too_much_unread_the_one_with_the_most_is_cut_off(monkeypatch):
     monkeypatch.setattr(pedro_compat.door.deliveries, "ALL_UNREAD_BYTES", 9 * SLOW_BYTES)
     monkeypatch.setattr(pedro_compat.door.deliveries, "SLOW_S", 60)
-    outboxes = Outboxes()
-    small, large, reading = (Client(outboxes) for _ in range(3))
+    of_door = DoorDeliveries()
+    small, large, reading = (Client(of_door) for _ in range(3))
     for client, times in ((small, 2), (large, 3), (reading, 3)):
-        client.box.deliver(b"x" * times * SLOW_BYTES)
-        client.box.deliver(b"\n" * 10)
-        client.box.write()
+        client.deliveries.deliver(b"x" * times * SLOW_BYTES)
+        client.deliveries.deliver(b"\n" * 10)
+        client.deliveries.write()
     reading.socket.unread = 0  # it has read meanwhile
-    outboxes.turn_begins()
+    of_door.hold_writes()
 
-    small.box.deliver(b"y" * SLOW_BYTES)
-    small.box.write()
+    small.deliveries.deliver(b"y" * SLOW_BYTES)
+    small.deliveries.write()
     assert [client.cut_off for client in (small, large, reading)] == [0, 0, 0]
-    small.box.deliver(b"y" * 4 * SLOW_BYTES)
-    small.box.write()
+    small.deliveries.deliver(b"y" * 4 * SLOW_BYTES)
+    small.deliveries.write()
 
     assert [client.cut_off for client in (small, large, reading)] == [1, 0, 0]
-    assert outboxes.cut_off == 1
-    large.box.close()
+    assert of_door.cut_off == 1
+    large.deliveries.close()

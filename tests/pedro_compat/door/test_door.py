@@ -401,7 +401,7 @@ async def test_defect_in_a_later_turn_ends_that_client_and_nobody_else(
 
 
 async def test_one_subscription_too_many_is_answered_0(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pedro_compat.door.connection.MAX_SUBSCRIPTIONS", 2)
+    monkeypatch.setattr("pedro_compat.door.client_postings.MAX_SUBSCRIPTIONS", 2)
     async with doors(1) as [(_, door)]:
         client = await WireClient.connect(door.port)
 

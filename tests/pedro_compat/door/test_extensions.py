@@ -218,7 +218,7 @@ async def test_what_was_before_comes_from_other_peers_too_with_its_stamp_and_onc
 
 
 async def test_many_notifications_are_looked_through_in_turns_while_others_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pedro_compat.door.with_options.TURN_S", 0.0)
+    monkeypatch.setattr("gsg.background.SLICE_S", 0.0)
     async with doors(1, remember_s=60) as [(_, door)]:
         publisher, late = await WireClient.connect(door.port), await WireClient.connect(door.port)
         await publisher.send_raw(b"".join(b"f(%d)\n" % number for number in range(500)), 500)
@@ -230,7 +230,7 @@ async def test_many_notifications_are_looked_through_in_turns_while_others_are_s
 
 
 async def test_client_that_leaves_while_it_looks_back_is_not_told_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pedro_compat.door.with_options.TURN_S", 0.0)
+    monkeypatch.setattr("gsg.background.SLICE_S", 0.0)
     async with doors(1, remember_s=60) as [(_, door)]:
         publisher, late = await WireClient.connect(door.port), await WireClient.connect(door.port)
         await publisher.send_raw(b"".join(b"f(%d)\n" % number for number in range(2_000)), 2_000)

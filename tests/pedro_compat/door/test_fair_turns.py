@@ -14,7 +14,7 @@ from pedro_wire import WireClient
 
 import gsg
 from gsg.background import SLICE_S
-from pedro_compat.door.fair_turns import TURN_S, Turns
+from pedro_compat.door.fair_turns import TURN_S, FairTurns
 
 
 @pytest.fixture(autouse=True)
@@ -29,9 +29,9 @@ async def rounds(count: int) -> None:
 
 
 async def test_whoever_is_served_as_it_comes_waits_for_one_turn_and_not_for_all() -> None:
-    turns, served = Turns(), []
+    turns, served = FairTurns(), []
     for number in range(5):
-        turns.wait(lambda number=number: served.append(number))
+        turns.queue_turn(lambda number=number: served.append(number))
 
     await rounds(1)
     served.append("other")
@@ -41,18 +41,18 @@ async def test_whoever_is_served_as_it_comes_waits_for_one_turn_and_not_for_all(
 
 
 async def test_who_has_more_waits_behind_the_others() -> None:
-    turns, served = Turns(), []
+    turns, served = FairTurns(), []
 
     def again(name: str, left: int) -> Callable[[], None]:
         def turn() -> None:
             served.append(name)
             if left:
-                turns.wait(again(name, left - 1))
+                turns.queue_turn(again(name, left - 1))
 
         return turn
 
-    turns.wait(again("a", 2))
-    turns.wait(again("b", 1))
+    turns.queue_turn(again("a", 2))
+    turns.queue_turn(again("b", 1))
     await rounds(10)
 
     assert served == ["a", "b", "a", "b", "a"]
@@ -65,9 +65,9 @@ async def test_turns_end_by_a_clock_that_goes_on_where_the_event_loop_is_told_th
     loop = asyncio.get_running_loop()
     standing_still = loop.time()
     monkeypatch.setattr(loop, "time", lambda: standing_still)
-    turns, served = Turns(count().__next__), []
+    turns, served = FairTurns(count().__next__), []
     for number in range(5):
-        turns.wait(lambda number=number: served.append(number))
+        turns.queue_turn(lambda number=number: served.append(number))
 
     await rounds(1)
     served.append("other")
@@ -77,13 +77,13 @@ async def test_turns_end_by_a_clock_that_goes_on_where_the_event_loop_is_told_th
 
 
 async def test_turn_that_fails_takes_no_other_with_it() -> None:
-    turns, served, failed = Turns(), [], []
+    turns, served, failed = FairTurns(), [], []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: failed.append(str(context["exception"])))
-    turns.wait(lambda: {}["nothing"])
-    turns.wait(lambda: served.append(1))
+    turns.queue_turn(lambda: {}["nothing"])
+    turns.queue_turn(lambda: served.append(1))
 
     await rounds(3)
-    turns.wait(lambda: served.append(2))
+    turns.queue_turn(lambda: served.append(2))
     await rounds(2)
 
     assert (failed, served) == (["'nothing'"], [1, 2])
@@ -192,7 +192,7 @@ async def answered(ack: Socket, turns: int) -> list[int]:
 async def test_twice_as_many_lines_go_together_as_long_as_there_is_time() -> None:
     async with doors(1) as [(_, door)]:
         # The third look after the first one comes too late: two runs a turn.
-        door.turns = Turns(count(0.0, 0.45 * TURN_S).__next__)
+        door.turns = FairTurns(count(0.0, 0.45 * TURN_S).__next__)
         ack = Socket()
 
         door.connection(Socket(), ack).received(b"f(1)\n" * 1_000)
@@ -209,7 +209,7 @@ async def test_lines_that_cause_deliveries_go_together_as_many_as_cause_so_many(
 ) -> None:
     monkeypatch.setattr("pedro_compat.door.connection.DELIVERIES", 10)
     async with doors(1) as [(_, door)]:
-        door.turns = Turns(lambda: 0.0)
+        door.turns = FairTurns(lambda: 0.0)
         subscriber = await WireClient.connect(door.port)
         for rock in range(subscriptions):
             await subscriber.send(f"subscribe(f(_),true,{rock})")
@@ -228,7 +228,7 @@ async def test_run_in_which_one_line_takes_long_is_answered_when_all_of_it_is_to
             await subscriber.send(COSTLY.format(number))
         # One look at this clock for each line, and for each goal that is tried: a slice is over after about 20.
         peer._parts.rendezvous.clock = count(0.0, SLICE_S / 20).__next__
-        door.turns = Turns(lambda: 0.0)
+        door.turns = FairTurns(lambda: 0.0)
         ack = Socket()
 
         door.connection(Socket(), ack).received(b"g(1)\n" * 5 + b"f([60])\n" + b"g(2)\n" * 5)

@@ -11,7 +11,7 @@ import pytest
 from pedro_doors import doors
 from pedro_wire import WireClient, close_all
 
-from pedro_compat.door.host_names import HELD_HOSTS, KNOWN_S, LOOKUPS, LOOKUPS_OF_ADDRESS, MAX_NAME, UNKNOWN_S, Hosts
+from pedro_compat.door.host_names import HELD_HOSTS, KNOWN_S, LOOKUPS, LOOKUPS_OF_ADDRESS, MAX_NAME, UNKNOWN_S, HostNames
 
 PATIENCE_S = 10.0
 
@@ -58,51 +58,52 @@ async def until(holds: Callable[[], bool]) -> None:
 
 async def test_name_is_looked_up_once_and_then_known() -> None:
     resolver = Resolver()
-    hosts = Hosts(lambda: 0.0, resolver)
+    hosts = HostNames(lambda: 0.0, resolver)
 
     found = [await hosts.resolve("kitchen", "c"), await hosts.resolve("kitchen", "d"), await hosts.resolve("nobody", "c")]
 
     assert found == ["192.0.2.7", "192.0.2.7", None]
     assert resolver.asked == ["kitchen", "nobody"]
-    assert [hosts.address(name) for name in ("kitchen", "nobody", "hall")] == [(True, "192.0.2.7"), (True, None), (False, None)]
+    known = [hosts.known_address(name) for name in ("kitchen", "nobody", "hall")]
+    assert known == [(True, "192.0.2.7"), (True, None), (False, None)]
     assert hosts.unknown == 1
 
 
 @pytest.mark.parametrize(("name", "lifetime_s"), [("kitchen", KNOWN_S), ("nobody", UNKNOWN_S)])
 async def test_what_was_found_is_forgotten_after_its_time(name: str, lifetime_s: float) -> None:
     now_s = 100.0
-    hosts = Hosts(lambda: now_s, Resolver())
+    hosts = HostNames(lambda: now_s, Resolver())
     await hosts.resolve(name, "c")
 
     now_s += lifetime_s - 1
-    before = hosts.address(name)[0]
+    before = hosts.known_address(name)[0]
     now_s += 1
 
-    assert (before, hosts.address(name)[0]) == (True, False)
+    assert (before, hosts.known_address(name)[0]) == (True, False)
 
 
 @pytest.mark.parametrize("name", ["127.0.0.1", "192.0.2.255", "x" * (MAX_NAME + 1)], ids=["loopback", "address", "too-long"])
 async def test_what_needs_no_look_up_gets_none(name: str) -> None:
     resolver = Resolver()
 
-    address = await Hosts(lambda: 0.0, resolver).resolve(name, "c")
+    address = await HostNames(lambda: 0.0, resolver).resolve(name, "c")
 
     assert (address, resolver.asked) == (name if len(name) <= MAX_NAME else None, [])
 
 
 async def test_remembered_names_are_bounded_and_the_oldest_goes() -> None:
-    hosts = Hosts(lambda: 0.0, Resolver())
+    hosts = HostNames(lambda: 0.0, Resolver())
 
     for number in range(HELD_HOSTS + 10):
         hosts._remember(f"h{number}", None)
 
-    assert [hosts.address(f"h{number}")[0] for number in (9, 10, HELD_HOSTS + 9)] == [False, True, True]
+    assert [hosts.known_address(f"h{number}")[0] for number in (9, 10, HELD_HOSTS + 9)] == [False, True, True]
     assert len(hosts._known) == HELD_HOSTS
 
 
 async def test_many_who_ask_for_one_name_cost_one_look_up() -> None:
     async with slow_resolver() as resolver, asyncio.TaskGroup() as group:
-        hosts = Hosts(lambda: 0.0, resolver)
+        hosts = HostNames(lambda: 0.0, resolver)
         asking = [group.create_task(hosts.resolve("kitchen", f"c{number}")) for number in range(100)]
         await until(lambda: bool(resolver.asked))
         resolver.let_go()
@@ -113,7 +114,7 @@ async def test_many_who_ask_for_one_name_cost_one_look_up() -> None:
 
 async def test_clients_at_one_address_leave_room_for_those_at_others() -> None:
     async with slow_resolver() as resolver, asyncio.TaskGroup() as group:
-        hosts = Hosts(lambda: 0.0, resolver)
+        hosts = HostNames(lambda: 0.0, resolver)
         hostile = [group.create_task(hosts.resolve(f"nobody{number}", "hostile")) for number in range(100)]
         await until(lambda: len(resolver.asked) == LOOKUPS_OF_ADDRESS)
 
@@ -130,7 +131,7 @@ async def test_clients_at_one_address_leave_room_for_those_at_others() -> None:
 
 async def test_lookups_are_bounded_together() -> None:
     async with slow_resolver() as resolver, asyncio.TaskGroup() as group:
-        hosts = Hosts(lambda: 0.0, resolver)
+        hosts = HostNames(lambda: 0.0, resolver)
         asking = [group.create_task(hosts.resolve(f"nobody{number}", f"c{number}")) for number in range(3 * LOOKUPS)]
         await until(lambda: len(resolver.asked) == LOOKUPS)
         for _ in range(100):
@@ -145,12 +146,12 @@ async def test_lookups_are_bounded_together() -> None:
 async def test_name_that_is_not_found_in_time_has_no_address_until_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pedro_compat.door.host_names.PATIENCE_S", 0.01)
     async with slow_resolver() as resolver:
-        hosts = Hosts(lambda: 0.0, resolver)
+        hosts = HostNames(lambda: 0.0, resolver)
 
         in_time = await hosts.resolve("kitchen", "c")
-        known = hosts.address("kitchen")
+        known = hosts.known_address("kitchen")
         resolver.let_go()
-        await until(lambda: hosts.address("kitchen") == (True, "192.0.2.7"))
+        await until(lambda: hosts.known_address("kitchen") == (True, "192.0.2.7"))
 
     assert (in_time, known, hosts.unknown) == (None, (True, None), 1)
 
@@ -158,14 +159,14 @@ async def test_name_that_is_not_found_in_time_has_no_address_until_it_is(monkeyp
 async def test_waiting_for_a_place_in_vain_says_nothing_about_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pedro_compat.door.host_names.PATIENCE_S", 0.05)
     async with slow_resolver() as resolver, asyncio.TaskGroup() as group:
-        hosts = Hosts(lambda: 0.0, resolver)
+        hosts = HostNames(lambda: 0.0, resolver)
         for number in range(LOOKUPS_OF_ADDRESS):
             group.create_task(hosts.resolve(f"nobody{number}", "hostile"))
         await until(lambda: len(resolver.asked) == LOOKUPS_OF_ADDRESS)
 
         in_vain = await hosts.resolve("kitchen", "hostile")
 
-        assert (in_vain, hosts.address("kitchen")) == (None, (False, None))
+        assert (in_vain, hosts.known_address("kitchen")) == (None, (False, None))
         assert "kitchen" not in resolver.asked
 
 

@@ -81,7 +81,7 @@ async def test_client_that_is_cut_off_is_counted(monkeypatch: pytest.MonkeyPatch
         line = b'f("' + b"x" * 900 + b'")\n'
         for _ in range(50):
             await publisher.send_raw(line * 1_000, 1_000)
-            if door.outboxes.cut_off:
+            if door.deliveries.cut_off:
                 break
 
         assert (await counts(peer))["pedro_clients_cut_off"] == 1

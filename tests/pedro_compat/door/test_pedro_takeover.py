@@ -17,7 +17,7 @@ from dht.simnet import SimNet, run
 from gsg.errors import Refused
 from gsg.tuples.features import Key, key
 from pedro_compat import AsyncClient
-from pedro_compat.door.addresses import message
+from pedro_compat.door.addresses import MESSAGE_PLACE, message_event
 from pedro_compat.door.door import PedroDoor
 
 PORT = 7400
@@ -62,10 +62,10 @@ def test_clients_hear_all_when_the_rendezvous_dies(monkeypatch: pytest.MonkeyPat
                 peers.append(await stack.enter_async_context(peer))
             here, there = peers[:2]
             names = [f"name{number}" for number in range(100)]
-            addressed = [message(name, None) for name in names]
+            addressed = [message_event(name, None) for name in names]
             features: list[Key] = [
-                (len(items), place, items[place]) if messages else (2, 0, gsg.Symbol(name))
-                for name, (items, place) in zip(names, addressed, strict=True)
+                (len(items), MESSAGE_PLACE, items[MESSAGE_PLACE]) if messages else (2, 0, gsg.Symbol(name))
+                for name, items in zip(names, addressed, strict=True)
             ]
             dying, name = next(
                 (peer, name)

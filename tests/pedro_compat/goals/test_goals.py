@@ -375,7 +375,7 @@ ONCE_AND_AGAIN = {
 def test_goal_holds_however_often_it_is_tried_at_once(head, line):
     test, said = CoverTest(subscription(head, PAPER)), parse(line)
 
-    assert all(test.of_term(said) for _ in range(200))
+    assert all(test.covers_term(said) for _ in range(200))
 
 
 def test_want_of_steps_is_logged_now_and_then_with_the_subscription(caplog):
@@ -384,9 +384,9 @@ def test_want_of_steps_is_logged_now_and_then_with_the_subscription(caplog):
     failures = Failures(lambda: now_s[0])
 
     for _ in range(3):
-        failures.exhaust(lambda: "paper covers(f(V0),true)")
+        failures.count_exhausted(lambda: "paper covers(f(V0),true)")
     now_s[0] += WARN_EVERY_S
-    failures.exhaust(lambda: "1.14 covers(g,true)")
+    failures.count_exhausted(lambda: "1.14 covers(g,true)")
 
     assert [record.getMessage() for record in caplog.records] == [
         "goals of Pedro subscriptions need more steps than one may take: 1 matches failed; the last of paper covers(f(V0),true)",

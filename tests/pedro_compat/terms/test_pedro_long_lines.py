@@ -8,7 +8,7 @@ from pedro_replay import subscription
 from gsg.tuples.terms import Symbol
 from pedro_compat import PAPER, V1_14, Bad, BadSubscription, Notify, Session, Subscribe, compile_test, decode
 from pedro_compat.door.commands import ADDRESSES_CHARACTERS, REMEMBERED_ADDRESSES, _messages, decode_extended
-from pedro_compat.goals.covers import READ_CHARACTERS, SOURCE_TOKENS, _read_lines, remember, term_of
+from pedro_compat.goals.covers import READ_CHARACTERS, SOURCE_TOKENS, _read_lines, remember_line, term_of
 from pedro_compat.terms.plain_lines import REMEMBERED, REMEMBERED_CHARACTERS, _atoms
 from pedro_compat.terms.syntax import MAX_TOKENS, has_too_many_tokens
 
@@ -79,11 +79,11 @@ def test_long_line_from_elsewhere_is_taken_from_its_tuple():
 def test_terms_of_lines_are_remembered_up_to_so_many_characters():
     longest = "x" * (READ_CHARACTERS + 1)
     for number in range(3_000):
-        remember(f"f({number})" + " " * 1_000, ("f", number), PAPER)
-    remember(longest, "x", PAPER)
+        remember_line(f"f({number})" + " " * 1_000, ("f", number), PAPER)
+    remember_line(longest, "x", PAPER)
 
     assert sum(map(len, _read_lines["paper"])) <= READ_CHARACTERS
-    remember("f(last)", ("f", "last"), PAPER)
+    remember_line("f(last)", ("f", "last"), PAPER)
     assert _read_lines["paper"]["f(last)"] == ("f", "last")
 
 
