@@ -43,11 +43,12 @@ class Operator(Node):
 
     __slots__ = ("feeds", "key", "owner")
 
-    def __init__(self, key: Hashable, *parents: Node) -> None:
+    def __init__(self, *parents: Node) -> None:
         super().__init__(1 + max(parent.level for parent in parents), parents[0].meter)
-        self.key = key
         self.owner = parents[0]
         """Where it is shared, by its key."""
+        self.key: Hashable = None
+        """Its kind and what it was made with, but for its owner; None where it is not shared."""
         self.feeds: list[tuple[Node, Receiver]] = []
 
     def connect(self, *feeds: tuple[Node, Receiver]) -> None:
