@@ -14,11 +14,11 @@ from statistics import fmean
 import numpy as np
 
 from ..engine.experiment import Experiment
-from ..engine.html_page import Figure
+from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, quantile_of, share_of
 from ..engine.plots import Line
 from ..engine.randomness import derived_seed
-from ..engine.results import Results, Table, check_seed, line_figure
+from ..engine.results import Results, check_seed, line_figure
 from ..engine.sweep import Sweep, by_setting, check_cases, check_runs
 from ..errors import BadParameter
 from ..load_balance.experiments import ZIPF, usual_distinct

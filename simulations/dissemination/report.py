@@ -8,11 +8,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..engine.html_page import Figure
+from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
-from ..engine.results import Results, Table, line_figure
-from ..engine.sweep import by_setting
+from ..engine.results import Results, line_figure
+from ..engine.sweep import by_setting, summed
 from .cases import FORMS, DisseminationRequest, Round, Spread, middle
 
 DASHED = 8
@@ -129,12 +129,9 @@ def _size_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> lis
     for colour, agents in enumerate(sorted(request.agents)):
         for dash, form in enumerate(FORMS):
             some = [one for one in rounds if (one.agents, one.view, one.form, one.removed) == (agents, view, form, removed)]
-            longest = max(len(one.in_degrees) for one in some)
-            counts = np.zeros(longest)
-            for one in some:
-                counts[: len(one.in_degrees)] += one.in_degrees
+            counts = summed(one.in_degrees for one in some)
             name, look = f"{agents:,} agents, {form}", colour + DASHED * dash
-            degrees.append(Line(name, np.arange(longest, dtype=np.float64), counts / counts.sum(), look))
+            degrees.append(Line(name, np.arange(len(counts), dtype=np.float64), counts / counts.sum(), look))
             means = _by_round(some, lambda one: one.dead_share)
             dead.append(Line(name, np.array(list(means), dtype=np.float64), np.array(list(means.values())), look))
     return [
@@ -164,11 +161,8 @@ def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> 
         lines = []
         for share in shares:
             some = [one for one in spreads if (one.agents, one.subscribers) == (agents, share)]
-            longest = max(1, *(len(one.heard) for one in some))
-            heard = np.zeros(longest, dtype=np.float64)
-            for one in some:
-                heard[: len(one.heard)] += one.heard
-            at_ms = np.arange(0.5, longest, dtype=np.float64) * some[0].slice_ms
+            heard = summed([(0,), *(one.heard for one in some)])
+            at_ms = np.arange(0.5, len(heard), dtype=np.float64) * some[0].slice_ms
             lines.append(Line(f"{share:.0%} subscribe", at_ms, heard / len(some)))
         figures.append(
             line_figure(

@@ -41,20 +41,10 @@ def pair_key(first: bytes, second: bytes) -> bytes:
 
 
 class Grid(NamedTuple):
-    """The cells that a key stands for."""
+    """The cells that a key stands for: tuples share out its rows, and templates its columns."""
 
     rows: int = 1
     columns: int = 1
-
-
-def split_for(facts: int, bearable: int, at_most: int) -> Grid:
-    """A key that has more facts than one peer should bear gets rows: tuples share them out, and each template is in all of them."""
-    return Grid(parts_for(facts, bearable, at_most), 1)
-
-
-def grid_for(load: Load, bearable_facts: int, bearable_templates: int, at_most: int) -> Grid:
-    """Rows for the facts of a key and columns for its templates, so that a cell has at most what is bearable of either."""
-    return Grid(parts_for(load.facts, bearable_facts, at_most), parts_for(load.templates, bearable_templates, at_most))
 
 
 def parts_for(load: int, bearable: int, at_most: int) -> int:

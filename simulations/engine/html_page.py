@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from typing import TypeVar
 
 from .places import writing
+
+RowT = TypeVar("RowT")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of texts."""
+
+    columns: tuple[str, ...]
+    cells: Sequence[tuple[str, ...]]
+
+    @classmethod
+    def from_rows(cls, columns: Sequence[tuple[str, Callable[[RowT], str]]], rows: Iterable[RowT]) -> Table:
+        """Rows of anything, by the heading of each column and what stands in it; the first column names the row."""
+        return cls(tuple(heading for heading, _ in columns), [tuple(text(row) for _, text in columns) for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +44,18 @@ def write_page(file: Path, text: str) -> None:
 def page(
     title: str,
     lead: str,
-    table: str,
+    tables: Sequence[Table],
     notes: str,
     figures: Sequence[Figure],
     configuration: dict[str, object],
     *,
     legend: str = "",
 ) -> str:
-    """The whole document; ``table`` and ``legend`` are HTML, all else is text. ``legend`` is for all plots together."""
+    """The whole document; ``legend`` is HTML, and is for all plots together."""
     return _PAGE.format(
         title=escape(title),
         lead=escape(lead),
-        table=table,
+        tables="\n".join(map(_table, tables)),
         notes=escape(notes),
         legend=f'<p class="legend">{legend}</p>' if legend else "",
         figures="\n".join(map(_drawn, figures)),
@@ -53,10 +69,9 @@ def _drawn(figure: Figure) -> str:
     return f"<figure>{figure.svg}{legend}<figcaption>{escape(figure.caption)}</figcaption></figure>"
 
 
-def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts; the first column names the rows."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = (f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>" for row in rows)
+def _table(table: Table) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    body = (f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>" for row in table.cells)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
@@ -102,7 +117,7 @@ _PAGE = """<!doctype html>
 <body>
 <h1>{title}</h1>
 <p>{lead}</p>
-<div class="wide">{table}</div>
+<div class="wide">{tables}</div>
 <p>{notes}</p>
 {legend}
 <div class="figures">

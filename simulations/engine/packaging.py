@@ -8,9 +8,7 @@ from pathlib import Path
 
 from ..errors import BadParameter
 from .places import writing
-from .provenance import COMMIT, commit
-
-PACKAGES = ("rete", "dht", "gsg", "pedro_compat", "simulations")
+from .provenance import COMMIT, PACKAGES, commit
 
 EXECUTORS = ("msgspec", "numpy", "pandas", "pyarrow")
 """Packages that the machines need which count: those of experiments that are not named below."""

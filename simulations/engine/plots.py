@@ -61,15 +61,6 @@ class Line:
     look: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A point by its name."""
-
-    name: str
-    x: float
-    y: float
-
-
 def lines_plot(
     identity: str, lines: Sequence[Line], *, x: str, y: str, log_x: bool = False, log_y: bool = False, diagonal: bool = False
 ) -> str:
@@ -99,38 +90,29 @@ def lines_plot(
         return _svg(figure)
 
 
-def points_plot(identity: str, points: Sequence[Point], *, x: str, y: str) -> str:
-    """Points on logarithmic axes, which :func:`legend` names."""
+def points_plot(identity: str, points: Sequence[Line], *, x: str, y: str) -> str:
+    """Lines of one point each on logarithmic axes, which :func:`legend` names."""
     from matplotlib import rc_context
 
     with rc_context(_STYLE | {"svg.hashsalt": identity}):
         figure, axes = _axes(x, y, log_x=True, log_y=True)
         for number, point in enumerate(points):
             marker = _MARKERS[_style(number)]
-            axes.plot([point.x], [point.y], marker, color=_colour(number), label=point.name, markersize=7, alpha=0.85)
+            axes.plot(point.x, point.y, marker, color=_colour(number), label=point.name, markersize=7, alpha=0.85)
         axes.margins(0.12)
         return _svg(figure)
 
 
-def named(lines: Sequence[Line]) -> str:
-    """The legend of the lines of one plot."""
-    looks = [place if line.look is None else line.look for place, line in enumerate(lines)]
-    return legend([line.name for line in lines], looks, [is_marked(line) for line in lines])
-
-
-def legend(names: Sequence[str], looks: Sequence[int] | None = None, marked: Sequence[bool] | None = None) -> str:
-    """The names of lines and points in their order, each with its colour, dashes and marker; one for all plots of a page.
-
-    ``looks`` are as of lines, by default their places, and ``marked`` says which have markers, by default all.
-    """
+def legend(lines: Sequence[Line]) -> str:
+    """The names of lines in their order, each with its colour and dashes, and its marker where its points are drawn."""
     entries = []
-    for place, name in enumerate(names):
-        number = place if looks is None else looks[place]
+    for place, line in enumerate(lines):
+        number = place if line.look is None else line.look
         colour, style = _colour(number), _style(number)
         dashes = f' stroke-dasharray="{" ".join(f"{_WIDTH * part:g}" for part in _DASHES[style])}"' if _DASHES[style] else ""
-        line = f'<line x1="0" y1="6" x2="30" y2="6" stroke="{colour}" stroke-width="{_WIDTH:g}"{dashes}/>'
-        marker = _SHAPES[style] if marked is None or marked[place] else ""
-        entries.append(f'<span><svg width="30" height="12" fill="{colour}">{line}{marker}</svg> {escape(name)}</span>')
+        drawn = f'<line x1="0" y1="6" x2="30" y2="6" stroke="{colour}" stroke-width="{_WIDTH:g}"{dashes}/>'
+        marker = _SHAPES[style] if is_marked(line) else ""
+        entries.append(f'<span><svg width="30" height="12" fill="{colour}">{drawn}{marker}</svg> {escape(line.name)}</span>')
     return "".join(entries)
 
 

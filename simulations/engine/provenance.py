@@ -18,6 +18,8 @@ from gsg import __version__
 Provenance: TypeAlias = Callable[[], dict[str, object]]
 """Says what made a result, once that is there."""
 
+PACKAGES = ("rete", "dht", "gsg", "pedro_compat", "simulations")
+"""Where a change makes this another code."""
 COMMIT = "commit.txt"
 """A file beside this one in the zip of a cluster, which has neither a repository nor what pip knows."""
 UNKNOWN = "unknown"
@@ -43,13 +45,9 @@ def commit() -> str:
     folder = Path(__file__).parent
     # A virtual environment may lie in somebody's repository: this file has to be one of those.
     if folder.is_dir() and _git(folder, "ls-files", "--error-unmatch", Path(__file__).name) is not None:
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", *_PACKAGES)
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", *(f":/{package}" for package in PACKAGES))
         return f"{_git(folder, 'rev-parse', '--short=12', 'HEAD')}{' with changes' if changed else ''}"
     return _installed_from() or UNKNOWN
-
-
-_PACKAGES = tuple(f":/{package}" for package in ("rete", "dht", "gsg", "pedro_compat", "simulations"))
-"""Where a change makes this another code, from the top of the repository."""
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import BadParameter
-from .html_page import Figure, html_table, page, write_page
+from .html_page import Figure, Table, page, write_page
 from .places import writing, written_to
-from .plots import Line, lines_plot, named
+from .plots import Line, legend, lines_plot
 from .sweep import arrow_table
 
 if TYPE_CHECKING:
     import pyarrow
 
 Number = TypeVar("Number", int, float)
-RowT = TypeVar("RowT")
 
 MAX_SEED = (1 << 63) - 1
 CONFIGURATION, SUMMARY, REPORT = "configuration.json", "summary.json", "report.html"
@@ -27,19 +26,6 @@ FILES = "files"
 """Under which a configuration has the names of the others."""
 MAX_VALUES = 100
 """Values of one option: each is a line of some plot, or a point of all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table of texts."""
-
-    columns: tuple[str, ...]
-    cells: Sequence[tuple[str, ...]]
-
-    @classmethod
-    def from_rows(cls, columns: Sequence[tuple[str, Callable[[RowT], str]]], rows: Iterable[RowT]) -> Table:
-        """Rows of anything, by the heading of each column and what stands in it; the first column names the row."""
-        return cls(tuple(heading for heading, _ in columns), [tuple(text(row) for _, text in columns) for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +79,8 @@ def write_configuration(folder: Path, configuration: dict[str, object], files: S
 def save(folder: Path, results: Results, configuration: dict[str, object]) -> None:
     """Write rows, numbers, configuration and report.html. Raises BadParameter."""
     save_numbers(folder, {name: arrow_table(rows) for name, rows in results.rows.items()}, results.summary, configuration)
-    tables = "\n".join(html_table(one.columns, one.cells) for one in results.tables)
-    write_page(folder / REPORT, page(results.title, results.lead, tables, results.notes, results.figures, configuration))
+    text = page(results.title, results.lead, results.tables, results.notes, results.figures, configuration)
+    write_page(folder / REPORT, text)
 
 
 def save_numbers(
@@ -114,7 +100,7 @@ def line_figure(
     identity: str, lines: Sequence[Line], *, x: str, y: str, caption: str, log_x: bool = False, log_y: bool = False
 ) -> Figure:
     """A plot of lines with its legend; ``identity`` tells it from others on the same page."""
-    return Figure(lines_plot(identity, lines, x=x, y=y, log_x=log_x, log_y=log_y), caption, named(lines))
+    return Figure(lines_plot(identity, lines, x=x, y=y, log_x=log_x, log_y=log_y), caption, legend(lines))
 
 
 def parse_numbers(text: str, option: str, number: type[Number]) -> tuple[Number, ...]:

@@ -7,12 +7,16 @@ holds all that its rows depend on, seeds as well, so that where it is played and
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import BadParameter, check_range
 from .spark import check_partitions
-from .spark_progress import Progress, reported_progress
+from .spark_progress import Progress, reported_progress, untold
 
 if TYPE_CHECKING:
     import pyarrow
@@ -55,6 +59,11 @@ def by_setting(rows: Iterable[RowT], setting: Callable[[RowT], SettingT]) -> dic
     return found
 
 
+def summed(counts: Iterable[Sequence[int]]) -> NDArray[np.int64]:
+    """Counts by number, from 0 on, of several rows added up; a row may be shorter than others."""
+    return np.array([sum(column) for column in zip_longest(*counts, fillvalue=0)], dtype=np.int64)
+
+
 def check_runs(runs: int) -> None:
     """Raises BadParameter for a number of runs that no setting can have."""
     check_range(runs, 1, MAX_RUNS, "runs")
@@ -72,21 +81,20 @@ def checked(sweep: Sweep[CaseT, RowT]) -> Sweep[CaseT, RowT]:
     return sweep
 
 
-def in_one_thread(progress: Progress | None = None) -> Player:
+def in_one_thread(progress: Progress = untold) -> Player:
     """Plays here and now, without Spark."""
 
     def play(sweep: Sweep[CaseT, RowT]) -> list[RowT]:
         rows: list[RowT] = []
         for number, case in enumerate(checked(sweep).cases, 1):
             rows += sweep.play(case)
-            if progress is not None:
-                progress(number, len(sweep.cases))
+            progress(number, len(sweep.cases))
         return rows
 
     return play
 
 
-def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress | None = None) -> Player:
+def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress = untold) -> Player:
     """Plays in a session, in so many partitions, or one for each case. Raises BadParameter for a number that cannot be."""
     check_partitions(partitions)
 
@@ -105,40 +113,28 @@ def frame(spark: SparkSession, sweep: Sweep[CaseT, RowT], partitions: int | None
     """The rows of a sweep as Spark makes them, with the number of their case in front."""
     checked(sweep)
     row, cases, play = sweep.row, sweep.cases, sweep.play
-    names = [field.name for field in fields(row)]  # type: ignore[arg-type]  # a row is a dataclass, which no bound of a type says
-    schema = ", ".join(["`case` long", *(f"`{name}` {_DDL[get_type_hints(row)[name]]}" for name in names)])
+    schema = ", ".join(["`case` long", *(f"`{name}` {_DDL[kind]}" for name, kind in get_type_hints(row).items())])
 
     def played(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                rows = list(play(cases[number]))
-                yield _batch(number, names, rows, get_type_hints(row))
+                table = arrow_table(list(play(cases[number])), row)
+                yield from table.add_column(0, "case", [[number] * len(table)]).to_batches()
 
     return spark.range(0, len(cases), 1, partitions or max(1, len(cases))).mapInArrow(played, schema)
-
-
-def _batch(number: int, names: Sequence[str], rows: Sequence[object], kinds: dict[str, Any]) -> pyarrow.RecordBatch:
-    import pyarrow
-
-    columns = [pyarrow.array([number] * len(rows), pyarrow.int64())]
-    columns += [pyarrow.array([getattr(row, name) for row in rows], _arrow(kinds[name])) for name in names]
-    return pyarrow.RecordBatch.from_arrays(columns, names=["case", *names])
-
-
-def _arrow(kind: Any) -> pyarrow.DataType:  # Any: types are values here
-    import pyarrow
-
-    plain = {int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_(), str: pyarrow.string()}
-    return plain[kind] if kind in plain else pyarrow.list_(pyarrow.int64())
 
 
 def _row(row: type[RowT], found: dict[str, Any]) -> RowT:  # Any: numbers and texts, as the fields of the row are
     return row(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items() if name != "case"})
 
 
-def arrow_table(rows: Sequence[object]) -> pyarrow.Table:
-    """Rows as a table, which has one at least."""
+def arrow_table(rows: Sequence[object], row: type | None = None) -> pyarrow.Table:
+    """Rows as a table; of what dataclass they are must be said where there may be none."""
     import pyarrow
 
-    kinds = get_type_hints(type(rows[0]))
-    return pyarrow.table({name: pyarrow.array([getattr(row, name) for row in rows], _arrow(kinds[name])) for name in kinds})
+    types = {int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_(), str: pyarrow.string()}
+    columns = {
+        name: pyarrow.array([getattr(one, name) for one in rows], types.get(kind, pyarrow.list_(pyarrow.int64())))
+        for name, kind in get_type_hints(row or type(rows[0])).items()
+    }
+    return pyarrow.table(columns)

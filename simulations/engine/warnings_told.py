@@ -21,21 +21,3 @@ def files_ignored(names: Sequence[str], what: str, examples: int) -> list[str]:
     first = ", the first of them" if len(names) > examples else ""
     named = ", ".join(names[:examples])
     return [f"{counted(len(names), 'file')} left out, by name no file of {what}{first}: {named}"] if names else []
-
-
-def rows_lost(number: int) -> list[str]:
-    """Rows that the numbers of a trace say there were."""
-    return [f"{counted(number, 'row')} lost while the peers traced: something may be missing"] if number else []
-
-
-def parts_unfinished(number: int) -> list[str]:
-    """Parts of a trace that a peer still writes, or wrote when it was killed."""
-    return [f"{counted(number, 'unfinished part')} left out: a peer still writes it, or was killed"] if number else []
-
-
-def unended(number: int) -> list[str]:
-    """Peers of which some run has no end in a trace: rows are numbered, but how many there should be after the last nobody says."""
-    if not number:
-        return []
-    who = "1 peer was killed or still runs: its" if number == 1 else f"{number:,} peers were killed or still run: their"
-    return [f"{who} last rows may be missing"]

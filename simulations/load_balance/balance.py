@@ -7,7 +7,7 @@ depend on how the tuples are cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,7 +16,7 @@ import numpy as np
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
 from ..engine.spark import check_partitions
-from ..engine.spark_progress import Progress, reported_progress
+from ..engine.spark_progress import Progress, reported_progress, untold
 from ..workload.workload import Subscriptions, Workload, chunks_of
 from .counted_loads import LoadCounter, Loads
 from .loads import Spread, spread_of
@@ -132,21 +132,20 @@ def run(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, pe
     )
 
 
-def in_one_thread(progress: Progress | None = None) -> Counter:
+def in_one_thread(progress: Progress = untold) -> Counter:
     """Counts here and now, without Spark."""
 
     def count(plan: Plan, workload: Workload) -> Loads:
         counter = LoadCounter(plan)
         for begin, size in chunks_of(workload.tuples):
             counter.count_chunk(workload.chunk(begin, size))
-            if progress is not None:
-                progress(begin + size, workload.tuples)
+            progress(begin + size, workload.tuples)
         return counter.loads()
 
     return count
 
 
-def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress | None = None) -> Counter:
+def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress = untold) -> Counter:
     """Counts in a session, in so many partitions, or one for each core. Raises BadParameter for a number that cannot be."""
     check_partitions(partitions)
 
@@ -165,18 +164,21 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
                     counter = counter or LoadCounter(shared.value[0])
                     counter.count_chunk(shared.value[1].chunk(*chunks[number]))
             if counter is not None:
-                yield from blocks_of(counter.loads())
+                yield rows_of_blocks(blocks_of(counter.loads()))
 
         parts = spark.range(0, len(chunks), 1, cut).mapInArrow(counted, BLOCK_SCHEMA)
-        total = parts.repartition(min(cut, cores), "block").mapInArrow(sums_of_blocks, BLOCK_SCHEMA)
+        summed = parts.repartition(min(cut, cores), "block")
+        total = summed.mapInArrow(lambda batches: iter([rows_of_blocks(sums_of_blocks(batches))]), BLOCK_SCHEMA)
         try:
             with reported_progress(spark, cut, progress):
                 table = total.toArrow()
         finally:
             shared.destroy()
         loads = Loads.zero(len(plan.peers))
-        for batch in table.to_batches():
-            add_blocks(loads, batch)
+        for block, parts_of_block in sums_of_blocks(table.to_batches()).items():
+            peers = slice(block * BLOCK_PEERS, (block + 1) * BLOCK_PEERS)
+            for load, part in zip(fields(Loads), parts_of_block, strict=True):
+                getattr(loads, load.name)[peers] += part
         return loads
 
     return count
@@ -187,17 +189,22 @@ def usual_cut(tuples: int, cores: int) -> int:
     return min(cores * -(-tuples // (cores * TASK_TUPLES)), -(-tuples // LEAST_TUPLES))
 
 
-def blocks_of(loads: Loads) -> Iterator[pyarrow.RecordBatch]:
-    """Loads as rows: a block of peers each, with the bytes of their part of each load. Spark copies bytes, and counts rows."""
+def blocks_of(loads: Loads) -> dict[int, list[Whole]]:
+    """The part that each block of peers has of each load; blocks that got nothing are left out."""
+    begins = [begin for begin in range(0, len(loads.tuples), BLOCK_PEERS) if loads.tuples[begin : begin + BLOCK_PEERS].any()]
+    return {
+        begin // BLOCK_PEERS: [getattr(loads, load.name)[begin : begin + BLOCK_PEERS] for load in fields(Loads)] for begin in begins
+    }
+
+
+def rows_of_blocks(blocks: dict[int, list[Whole]]) -> pyarrow.RecordBatch:
+    """A row for each block, with the bytes of its part of each load. Spark copies bytes, and counts rows."""
     import pyarrow
 
-    peers = len(loads.tuples)
-    begins = [begin for begin in range(0, peers, BLOCK_PEERS) if loads.tuples[begin : begin + BLOCK_PEERS].any()]
-    columns = [pyarrow.array([begin // BLOCK_PEERS for begin in begins], pyarrow.int64())]
-    for load in fields(Loads):
-        whole = getattr(loads, load.name)
-        columns.append(pyarrow.array([packed(whole[begin : begin + BLOCK_PEERS]) for begin in begins], pyarrow.binary()))
-    yield pyarrow.RecordBatch.from_arrays(columns, names=["block", *(load.name for load in fields(Loads))])
+    columns = [pyarrow.array(list(blocks), pyarrow.int64())]
+    for place in range(len(fields(Loads))):
+        columns.append(pyarrow.array([packed(parts[place]) for parts in blocks.values()], pyarrow.binary()))
+    return pyarrow.RecordBatch.from_arrays(columns, names=["block", *(load.name for load in fields(Loads))])
 
 
 def packed(load: Whole) -> bytes:
@@ -219,28 +226,14 @@ def unpacked(part: bytes) -> Whole:
     return np.frombuffer(part, dtype=f"u{part[0]}", offset=1).astype(np.int64)
 
 
-def sums_of_blocks(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+def sums_of_blocks(batches: Iterable[pyarrow.RecordBatch]) -> dict[int, list[Whole]]:
     """All rows of each block added up."""
-    import pyarrow
-
-    names = [load.name for load in fields(Loads)]
     sums: dict[int, list[Whole]] = {}
     for batch in batches:
         for block, *parts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             found = [unpacked(part) for part in parts]
             sums[block] = [one + other for one, other in zip(sums[block], found, strict=True)] if block in sums else found
-    columns = [pyarrow.array(list(sums), pyarrow.int64())]
-    for place in range(len(names)):
-        columns.append(pyarrow.array([packed(parts[place]) for parts in sums.values()], pyarrow.binary()))
-    yield pyarrow.RecordBatch.from_arrays(columns, names=["block", *names])
-
-
-def add_blocks(loads: Loads, batch: pyarrow.RecordBatch) -> None:
-    """Add rows of blocks to loads."""
-    for block, *parts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-        peers = slice(block * BLOCK_PEERS, (block + 1) * BLOCK_PEERS)
-        for load, part in zip(fields(Loads), parts, strict=True):
-            getattr(loads, load.name)[peers] += unpacked(part)
+    return sums
 
 
 def peers_table(outcome: Outcome, ids: list[str]) -> pyarrow.Table:

@@ -115,7 +115,7 @@ def balance(
         for strategy, kept in zip(strategies, figures, strict=True):
             title(f"{strategy.name}, seed {seed}")
             kept.append(figures_of(run(strategy, others, asking, drawn, count)))
-    over_seeds = [OverSeeds.of(strategy.name, kept) for strategy, kept in zip(strategies, figures, strict=True)]
+    over_seeds = [OverSeeds(strategy.name, kept) for strategy, kept in zip(strategies, figures, strict=True)]
     ran = {"peers": len(peers), "subscriptions": len(subscriptions), "strategies": [strategy.name for strategy in strategies]}
     configuration = {**_said(request), **described(workload, mix), **ran, "left_out": left_out, **provenance()}
     if request.trace is not None:
@@ -164,7 +164,8 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
         distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
         zipf = _three(request.zipf or ZIPF, "--zipf", float)
         return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600), None, ""
-    from ..workload.files import EXAMPLES, read
+    from ..workload.files import read
+    from ..workload.pieces import EXAMPLES
 
     if not 0 < hours < float("inf"):
         raise BadParameter(f"tuples within {hours:g} h; expected more than 0")

@@ -45,22 +45,11 @@ def sample_meetings(strategy: Strategy, workload: Workload, subscriptions: Subsc
     if len(tuples) > SAMPLE_PAIRS:
         drawn = Stream(seed, "pairs").below(len(tuples), 0, SAMPLE_PAIRS)
         tuples, numbers = tuples[drawn], numbers[drawn]
-    single = OneByOne(plan, workload, subscriptions)
-    at_s = sample.at_s
-    goes_to: dict[int, set[bytes]] = {}
-    posted: dict[int, list[bytes] | None] = {}
     found, unposted = [], 0
-    for one, other in zip(tuples.tolist(), chosen[numbers].tolist(), strict=True):
-        if one not in goes_to:
-            goes_to[one] = set(single.keys_of_tuple(tuple(int(column[one]) for column in sample.codes), float(at_s[one])))
-        if other not in posted:
-            posted[other] = single.keys_of_subscription(other)
+    for goes_to, posted in OneByOne(plan, workload, subscriptions).meetings(sample, tuples, chosen[numbers]):
         # One without constants is posted at every peer: no death loses it, so it is no match of this sample.
-        for key in (posted[other] or ()) if posted[other] is not None else ():
-            if key in goes_to[one]:
-                found.append(int.from_bytes(key, "big"))
-                break
-        unposted += posted[other] is None
+        found += [int.from_bytes(key, "big") for key in posted or () if key in goes_to][:1]
+        unposted += posted is None
     if not found:
         raise BadParameter(f"under the strategy {strategy.name} no match of the sample has a key; ask for more subscriptions")
     keys, matches = np.unique(np.array(found, dtype=np.uint64), return_counts=True)

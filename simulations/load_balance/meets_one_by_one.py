@@ -6,7 +6,7 @@ posted under. A grid promises more: it is exactly one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -94,7 +94,7 @@ class OneByOne:
             return []
         if self._strategy.composite and len(candidates) > 1:
             first, second = grids.two_rarest(template, load_at)
-            return [grids.pair_key(self._given(keys, first), self._given(keys, second))]
+            return [grids.pair_key(self._key(first, codes[first]), self._key(second, codes[second]))]
         if self._popular is not None:
             load_at = grids.unpopular(load_at, self._popular)
             if not load_at:
@@ -108,12 +108,20 @@ class OneByOne:
         else:
             anchor = placement.choose_anchor(template, load_at)
         grid = self._grid(self._load(anchor, codes[anchor]))
-        return grids.template_cells(self._given(keys, anchor), grid, draw)
+        return grids.template_cells(self._key(anchor, codes[anchor]), grid, draw)
 
-    def _given(self, keys: list[bytes | None], position: int) -> bytes:
-        key = keys[position]
-        assert key is not None
-        return key
+    def meetings(self, sample: Chunk, tuples: Whole, numbers: Whole) -> Iterator[tuple[set[bytes], list[bytes] | None]]:
+        """Of each pair of a tuple of a sample and a subscription the keys that the one goes to, and those of the other."""
+        at_s = sample.at_s
+        goes_to: dict[int, set[bytes]] = {}
+        posted: dict[int, list[bytes] | None] = {}
+        for place, number in zip(tuples.tolist(), numbers.tolist(), strict=True):
+            if place not in goes_to:
+                codes = tuple(int(column[place]) for column in sample.codes)
+                goes_to[place] = set(self.keys_of_tuple(codes, float(at_s[place])))
+            if number not in posted:
+                posted[number] = self.keys_of_subscription(number)
+            yield goes_to[place], posted[number]
 
     def _key(self, position: int, code: int) -> bytes:
         return int(self._constants[position].keys[code]).to_bytes(8, "big")
@@ -125,38 +133,31 @@ class OneByOne:
         return int(self._constants[position].facts[code])
 
     def _grid(self, load: Load) -> grids.Grid:
-        if self._strategy.spread is Spread.HALVES:
-            return grids.Grid(2, 1)
-        if self._strategy.spread is Spread.EPOCHS:
-            return grids.Grid(self._strategy.amount, 1)
-        if self._strategy.spread is Spread.HOT_SPLIT:
-            return grids.split_for(load.facts, self._bearable[0], self._peers)
-        if self._strategy.spread is Spread.GRID:
-            return grids.grid_for(load, *self._bearable, self._peers)
-        return grids.Grid()
+        (facts, templates), spread = self._bearable, self._strategy.spread
+        if spread is Spread.HALVES:
+            return grids.Grid(2)
+        if spread is Spread.EPOCHS:
+            return grids.Grid(self._strategy.amount)
+        if spread is Spread.NONE:
+            return grids.Grid()
+        rows = grids.parts_for(load.facts, facts, self._peers)
+        return grids.Grid(rows, grids.parts_for(load.templates, templates, self._peers) if spread is Spread.GRID else 1)
 
 
 def check_meetings(plan: Plan, workload: Workload, subscriptions: Subscriptions) -> MeetingCheck:
     """Whether tuples meet the subscriptions that they match: a sample of tuples, and of the subscriptions that these match."""
     sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
-    at_s = sample.at_s
     tuples, numbers = matching(sample, subscriptions, workload)
     # One pair of each subscription: those that match nearly everything would leave no room for others.
     numbers, firsts = np.unique(numbers, return_index=True)
     chosen = np.unique(np.linspace(0, len(numbers) - 1, min(SAMPLE_PAIRS, len(numbers))).astype(np.int64))
     tuples, numbers = tuples[firsts[chosen]], numbers[chosen]
-    one_by_one = OneByOne(plan, workload, subscriptions)
-    goes_to: dict[int, set[bytes]] = {}
     met = lost = 0
-    for tuple_number, number in zip(tuples.tolist(), numbers.tolist(), strict=True):
-        if tuple_number not in goes_to:
-            codes = tuple(int(column[tuple_number]) for column in sample.codes)
-            goes_to[tuple_number] = set(one_by_one.keys_of_tuple(codes, float(at_s[tuple_number])))
-        posted = one_by_one.keys_of_subscription(number)
+    for goes_to, posted in OneByOne(plan, workload, subscriptions).meetings(sample, tuples, numbers):
         if posted is None:
             lost += 1
         # Without constants it is posted at every peer, so it is met wherever the tuple goes at all.
-        elif goes_to[tuple_number].intersection(posted) or (not posted and goes_to[tuple_number]):
+        elif goes_to.intersection(posted) or (not posted and goes_to):
             met += 1
     return MeetingCheck(len(tuples), met, lost)
 

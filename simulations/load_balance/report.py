@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..engine.html_page import Figure, html_table, page
+from ..engine.html_page import Figure, Table, page
 from ..engine.intervals import share_of
-from ..engine.plots import Line, Point, legend, lines_plot, points_plot
-from ..engine.results import Table
+from ..engine.plots import Line, legend, lines_plot, points_plot
 from .balance import Outcome
 from .loads import Load, ccdf, lorenz
 from .seeds import OverSeeds, seeds_table
@@ -42,12 +41,20 @@ def report(
     return page(
         "Who carries what",
         f"{title}.",
-        "\n".join(html_table(one.columns, one.cells) for one in tables),
+        tables,
         f"{_NOTES}{seeds_said(over_seeds)}{NOT_COUNTED}",
         figures(outcomes, growths),
         configuration,
-        legend=legend([outcome.strategy.name for outcome in outcomes]),
+        legend=legend(_costs(outcomes)),
     )
+
+
+def _costs(outcomes: Sequence[Outcome]) -> list[Line]:
+    """The point of each strategy: what its busiest peer gets, and what it costs."""
+    return [
+        Line(one.strategy.name, np.array([float(one.loads.tuples.max())]), np.array([one.messages / one.published]))
+        for one in outcomes
+    ]
 
 
 def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figure]:
@@ -61,10 +68,6 @@ def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figu
     grown = [
         Line(outcome.strategy.name, np.array(growth.peers, dtype=np.float64), np.array(growth.busiest))
         for outcome, growth in zip(outcomes, growths, strict=True)
-    ]
-    costs = [
-        Point(outcome.strategy.name, float(outcome.loads.tuples.max()), outcome.messages / outcome.published)
-        for outcome in outcomes
     ]
     load = curves(lambda outcome: outcome.loads.tuples, ccdf)
     even = curves(lambda outcome: outcome.loads.tuples, lorenz)
@@ -85,7 +88,7 @@ def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figu
             f"Growth, over {growths[0].tuples:,} tuples. Where a curve stays level, more peers do not relieve the busiest one.",
         ),
         Figure(
-            points_plot("cost", costs, x="most copies of tuples at one peer", y="messages per tuple"),
+            points_plot("cost", _costs(outcomes), x="most copies of tuples at one peer", y="messages per tuple"),
             "Price. Down is cheap, left is even.",
         ),
         Figure(

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..engine.html_page import Table
 from ..engine.intervals import Interval, flat, mean_of
-from ..engine.results import MAX_SEED, Table, check_seed
+from ..engine.results import MAX_SEED, check_seed
 from ..errors import BadParameter, check_range
 from .balance import Outcome
 
@@ -28,24 +29,22 @@ FIGURES: dict[str, Callable[[Outcome], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class OverSeeds:
-    """What one strategy came to with each seed."""
+    """What one strategy came to with each seed, by the names of FIGURES."""
 
     strategy: str
-    values: dict[str, tuple[float, ...]]
+    figures: Sequence[dict[str, float]]
 
-    @classmethod
-    def of(cls, strategy: str, figures: Sequence[dict[str, float]]) -> OverSeeds:
-        """From the figures of each seed."""
-        return cls(strategy, {name: tuple(one[name] for one in figures) for name in FIGURES})
+    def values(self, name: str) -> list[float]:
+        """A figure, with each seed."""
+        return [of_seed[name] for of_seed in self.figures]
 
     def mean(self, name: str) -> Interval:
         """The mean of a figure."""
-        return mean_of(self.values[name])
+        return mean_of(self.values(name))
 
     def summary(self) -> dict[str, object]:
         """Each figure by name: its mean with the interval, and what it was with each seed."""
-        means = flat({name: self.mean(name) for name in self.values})
-        return {**means, "values": {name: list(values) for name, values in self.values.items()}}
+        return {**flat({name: self.mean(name) for name in FIGURES}), "values": {name: self.values(name) for name in FIGURES}}
 
 
 def figures_of(outcome: Outcome) -> dict[str, float]:
@@ -72,9 +71,9 @@ def _from_to(values: Sequence[float]) -> str:
 
 _COLUMNS: tuple[tuple[str, Callable[[OverSeeds], str]], ...] = (
     ("strategy", lambda one: one.strategy.removeprefix("rarest+")),
-    ("seeds", lambda one: f"{len(one.values['max_over_mean'])}"),
+    ("seeds", lambda one: f"{len(one.figures)}"),
     ("max/mean", lambda one: str(one.mean("max_over_mean"))),
-    ("least to most", lambda one: _from_to(one.values["max_over_mean"])),
+    ("least to most", lambda one: _from_to(one.values("max_over_mean"))),
     ("busiest gets", lambda one: one.mean("busiest_share_of_tuples").percent()),
     ("peak load", lambda one: str(one.mean("peak_tuples"))),
     ("peak work", lambda one: str(one.mean("peak_work"))),

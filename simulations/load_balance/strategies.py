@@ -80,20 +80,15 @@ STANDARD = (
 )
 """What a comparison of all has."""
 
-MAX_EPOCHS = 10_000
-MAX_VIRTUAL = 1_000
-MAX_REPLICAS = 64
-
-_NUMBERED = {"popular": 1000, "epochs": 24, "hot-split": 10, "grid": 10, "virtual": 8, "replicas": REPLICAS}
-"""Parts with a number, and the one that is meant where none is said."""
-_MOST = {
-    "popular": 1_000_000_000,
-    "epochs": MAX_EPOCHS,
-    "hot-split": 1_000_000,
-    "grid": 1_000_000,
-    "virtual": MAX_VIRTUAL,
-    "replicas": MAX_REPLICAS,
+_NUMBERED = {
+    "popular": (1000, 1_000_000_000),
+    "epochs": (24, 10_000),
+    "hot-split": (10, 1_000_000),
+    "grid": (10, 1_000_000),
+    "virtual": (8, 1_000),
+    "replicas": (REPLICAS, 64),
 }
+"""Parts with a number: the one that is meant where none is said, and the largest."""
 _KNOWN = [*map(str, Anchor), "composite", "halves", "demand", *_NUMBERED]
 
 
@@ -107,7 +102,12 @@ def parse(text: str) -> Strategy:
         if group in seen:
             raise BadParameter(f"strategy {text!r}: {seen[group]!r} and {part.strip()!r} cannot both hold; keep one of them")
         seen[group] = part.strip()
-        strategy = _with(strategy, name, number)
+        if name in list(Anchor):
+            strategy = replace(strategy, anchor=Anchor(name))
+        elif name in list(Spread):
+            strategy = replace(strategy, spread=Spread(name), amount=number)
+        else:
+            strategy = replace(strategy, **{name: name in ("composite", "demand") or number})  # type: ignore[arg-type]  # fields
     for one, other, why in _CLASHES:
         if one in seen and other in seen:
             raise BadParameter(f"strategy {text!r}: {seen[one]!r} does not go with {seen[other]!r}: {why}")
@@ -129,8 +129,9 @@ _CLASHES = (
 def _numbered(part: str) -> tuple[str, int]:
     name, dash, digits = part.rpartition("-")
     if dash and name in _NUMBERED:
-        if not digits.isascii() or not digits.isdigit() or not 0 < int(digits) <= _MOST[name]:
-            raise BadParameter(f"strategy part {part!r}: expected a number from 1 to {_MOST[name]} after {name!r}")
+        _, most = _NUMBERED[name]
+        if not digits.isascii() or not digits.isdigit() or not 0 < int(digits) <= most:
+            raise BadParameter(f"strategy part {part!r}: expected a number from 1 to {most} after {name!r}")
         return name, int(digits)
     if part not in _KNOWN:
         if part == "two-choices":
@@ -141,18 +142,4 @@ def _numbered(part: str) -> tuple[str, int]:
         close = difflib.get_close_matches(part, _KNOWN, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise BadParameter(f"unknown strategy {part!r}; expected {', '.join(_KNOWN)}, joined by '+'{hint}")
-    return part, _NUMBERED.get(part, 0)
-
-
-def _with(strategy: Strategy, name: str, number: int) -> Strategy:
-    if name in list(Anchor):
-        return replace(strategy, anchor=Anchor(name))
-    if name in list(Spread):
-        return replace(strategy, spread=Spread(name), amount=number or 1)
-    if name in ("composite", "demand"):
-        return replace(strategy, **{name: True})  # type: ignore[arg-type]  # both are flags
-    if name == "popular":
-        return replace(strategy, popular=number)
-    if name == "replicas":
-        return replace(strategy, replicas=number)
-    return replace(strategy, virtual=number)
+    return part, _NUMBERED.get(part, (1, 1))[0]

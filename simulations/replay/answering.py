@@ -17,7 +17,7 @@ from gsg.tuples.terms import n3
 
 from ..engine.places import writing
 from ..engine.results import SUMMARY, prepare_folder, write_configuration
-from ..engine.spark_progress import Progress, reported_progress
+from ..engine.spark_progress import Progress, reported_progress, untold
 from ..errors import BadParameter, BadWorkload
 from .changes import read_piece
 from .history import Change, History, Seen, open_history
@@ -97,33 +97,30 @@ def answer(request: Request, replayed: Callable[[], Replayed], out: Path | None 
         yield Answer(variables, rows, seen, (*query.warnings, *history.said(), *seen.said()))
 
 
-def in_this_process(progress: Progress | None = None) -> Replayed:
+def in_this_process(progress: Progress = untold) -> Replayed:
     """Answers here and now, without Spark."""
 
     @contextmanager
     def replayed(query: Query, history: History) -> Iterator[tuple[Rows, Seen]]:
         seen = Seen()
-        found = [
-            Line(None if came == -FOREVER else came, None if went == FOREVER else went, tuple(map(n3, row)))
-            for row, came, went in replay(query, _changes_of(history, seen, progress))
-        ]
-        yield _Lines(sorted(found, key=_order)), seen
+        stays = replay(query, _changes_of(history, seen, progress))
+        ordered = sorted((came, went, tuple(map(n3, row))) for row, came, went in stays)
+        yield _Lines([Line(_known(came), _known(went), terms) for came, went, terms in ordered]), seen
 
     return replayed
 
 
-def _changes_of(history: History, seen: Seen, progress: Progress | None) -> Iterator[Change]:
+def _changes_of(history: History, seen: Seen, progress: Progress) -> Iterator[Change]:
     for number, piece in enumerate(history.pieces, 1):
         for changes in read_piece(piece, seen):
             yield from changes
         if seen.failure:
             raise BadWorkload(seen.failure)
-        if progress is not None:
-            progress(number, len(history.pieces))
+        progress(number, len(history.pieces))
 
 
-def _order(line: Line) -> tuple[float, float, tuple[str, ...]]:
-    return -FOREVER if line.came is None else line.came, FOREVER if line.went is None else line.went, line.terms
+def _known(moment: float) -> float | None:
+    return None if abs(moment) == FOREVER else moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +140,7 @@ def on_spark(
     spark: SparkSession,
     *,
     partitions: int | None = None,
-    progress: Progress | None = None,
+    progress: Progress = untold,
     title: Callable[[str], None] = lambda _: None,
 ) -> Replayed:
     """Answers in a session, in so many partitions, or as the session has it. Raises BadParameter for no partitions."""

@@ -2,12 +2,13 @@
 
     .jsonl, .ndjson   an object with ``tuple`` (an array) or subject, predicate and object, and ``time`` and ``sign``; or the array
     .parquet          columns of those names; or what ``gsg peer --trace`` writes (gsg/monitoring/trace.py), of which what was
-    published counts .csv              columns of those names, named by its first line; a triple a line where that names none .nt,
-    .tsv         a triple a line
+                      published counts
+    .csv              columns of those names, named by its first line; a triple a line where that names none
+    .nt, .tsv         a triple a line
 
 Times are seconds, or dates and times in ISO 8601, which become seconds since 1970. What has no time has its line's number, counted
-from 1; what has no sign is an insertion. Terms stand there as in reading.py. A line of none of these is counted and told, and so
-are events, which are no facts.
+from 1; what has no sign is an insertion. Terms stand there as workload/files.py says. A line of none of these is counted and told,
+and so are events, which are no facts.
 
 A file is cut into pieces that can be read by themselves, on any machine that sees it (changes.py). The order of changes at one time
 is that of lines, and of files by their names.
@@ -15,23 +16,19 @@ is that of lines, and of files by their names.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 import rete
 from gsg.monitoring.trace import OPEN, What
 from gsg.tuples.terms import Tuple
 
-from ..engine.warnings_told import counted, files_ignored, malformed, parts_unfinished, rows_lost, unended
+from ..engine.warnings_told import counted, files_ignored, malformed
 from ..errors import BadWorkload
-from ..workload.files import EXAMPLES
+from ..workload.pieces import EXAMPLES, Malformed, Piece, failing
+from ..workload.runs import Runs
 from ..workload.sources import sources_of
 
 PIECE_BYTES = 4 << 20
@@ -42,6 +39,8 @@ ORDER = 1 << 40
 TRACE = frozenset(("what", "role", "terms", "at_us"))
 """Columns by which the trace of a peer is known (gsg/monitoring/trace.py)."""
 _RUN = ("peer", "run_us", "row")
+TRACED = "trace"
+"""The format of a piece of one."""
 
 
 class Change(NamedTuple):
@@ -53,36 +52,13 @@ class Change(NamedTuple):
     fact: Tuple
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Part of a file: ``size`` bytes from ``begin``, all of it where that is 0; of Parquet the row group ``begin``."""
-
-    path: str
-    format: str
-    number: int
-    """Which of the files this is, in order of names."""
-    first: int = 1
-    """The number of its first line, or row."""
-    begin: int = 0
-    size: int = 0
-
-
-class Seen(msgspec.Struct):
+class Seen(Malformed):
     """What there was in pieces that were read."""
 
     changes: int = 0
     events: int = 0
-    malformed: int = 0
-    examples: list[str] = msgspec.field(default_factory=list)
-    """The first malformed lines, EXAMPLES at most."""
     failure: str = ""
     """Why a piece could not be read to its end."""
-
-    def complain(self, where: str, problem: str) -> None:
-        """Count a line that is no change."""
-        self.malformed += 1
-        if len(self.examples) < EXAMPLES:
-            self.examples.append(f"{where}: {problem}")
 
     def add(self, other: Seen) -> None:
         """What there was in another piece."""
@@ -107,17 +83,12 @@ class History:
 
     pieces: tuple[Piece, ...]
     ignored: tuple[str, ...] = ()
-    lost: int = 0
-    """Rows that the traces of peers miss, by their numbers."""
-    unfinished: int = 0
-    """Parts of the traces of peers that are no whole files."""
-    killed: int = 0
-    """Peers that traced and have a run without an end."""
+    gaps: tuple[str, ...] = ()
+    """What may be missing of the traces of peers, a sentence each."""
 
     def said(self) -> list[str]:
         """What a user should know of it, a sentence each."""
-        said = [*rows_lost(self.lost), *unended(self.killed), *parts_unfinished(self.unfinished)]
-        return [*said, *files_ignored(self.ignored, "changes", EXAMPLES)]
+        return [*self.gaps, *files_ignored(self.ignored, "changes", EXAMPLES)]
 
 
 class Sieve:
@@ -141,26 +112,19 @@ def open_history(path: str | Path, *, piece_bytes: int = PIECE_BYTES) -> History
     """A file, or all files of a folder whose names end as those of changes do. Raises BadWorkload where one cannot be read."""
     with failing(Path(path)):
         sources = sources_of(path, holding="changes")
-    files, ignored = sources.files, sources.ignored
     pieces: list[Piece] = []
-    runs: dict[tuple[object, object], tuple[int, int]] = {}
-    ended: set[tuple[object, object]] = set()
-    for number, (file, format) in enumerate(files):
+    runs = Runs()
+    for number, (file, format) in enumerate(sources.files):
         with failing(file):
             pieces += _pieces_of(file, format, number, piece_bytes)
-            for run, last, rows, ends in _numbered(file) if format == "parquet" else ():
-                before, known = runs.get(run, (0, 0))
-                runs[run] = max(before, last), known + rows
-                if ends:
-                    ended.add(run)
-    whole = [name for name in ignored if not name.endswith(OPEN)]
-    lost = sum(last - rows for last, rows in runs.values())
-    killed = len({peer for peer, _ in runs.keys() - ended})
-    return History(tuple(pieces), tuple(whole), lost, len(ignored) - len(whole), killed)
+            if format == "parquet":
+                _count_runs(file, runs)
+    whole = [name for name in sources.ignored if not name.endswith(OPEN)]
+    return History(tuple(pieces), tuple(whole), tuple(runs.gaps(len(sources.ignored) - len(whole))))
 
 
-def _numbered(file: Path) -> Iterator[tuple[tuple[object, object], int, int, bool]]:
-    """Of each row group of a trace: the run of the peer that wrote it, its last row's number, its rows, and if it ends there."""
+def _count_runs(file: Path, runs: Runs) -> None:
+    """Count the rows of a trace; another file has none."""
     from pyarrow import parquet
 
     with parquet.ParquetFile(file) as opened:
@@ -174,31 +138,11 @@ def _numbered(file: Path) -> Iterator[tuple[tuple[object, object], int, int, boo
             # A part is of one run; a writer other than ours may leave the statistics out.
             if all(one is not None and one.has_min_max for one in known):
                 peer, run_us, row = known
+                run = peer.min, run_us.min
+                runs.count_rows(run, row.max, group.num_rows)
                 # A column of so few words is small, and no statistics say whether a certain one is among them.
-                ends = What.STOP in opened.read_row_group(number, columns=["what"])["what"].unique().to_pylist()
-                yield (peer.min, run_us.min), row.max, group.num_rows, ends
-
-
-class failing:  # noqa: N801  # reads as a phrase in a with statement
-    """Raises BadWorkload, one line, where a file cannot be read."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, gzip.BadGzipFile | EOFError | zlib.error):
-            raise BadWorkload(f"cannot read {self._file}: damaged, or not gzip at all") from None
-        if isinstance(error, OSError):
-            raise BadWorkload(f"cannot read {self._file}: {(error.strerror or str(error)).lower()}") from None
-        if isinstance(error, csv.Error):
-            raise BadWorkload(f"cannot read {self._file}: {error}") from None
-        if isinstance(error, UnicodeDecodeError):
-            raise BadWorkload(f"cannot read {self._file}: a text in it is no UTF-8") from None
-        if type(error).__module__.partition(".")[0] == "pyarrow":
-            raise BadWorkload(f"cannot read {self._file}: {str(error).splitlines()[0].rstrip('.')}") from None
+                if What.STOP in opened.read_row_group(number, columns=["what"])["what"].unique().to_pylist():
+                    runs.end_run(run)
 
 
 def _pieces_of(file: Path, format: str, number: int, piece_bytes: int) -> Iterator[Piece]:
@@ -207,6 +151,7 @@ def _pieces_of(file: Path, format: str, number: int, piece_bytes: int) -> Iterat
         from pyarrow import parquet
 
         metadata = parquet.read_metadata(file)
+        format = TRACED if set(metadata.schema.to_arrow_schema().names) >= TRACE else format
         first = 1
         for group in range(metadata.num_row_groups):
             yield Piece(path, format, number, first, group)

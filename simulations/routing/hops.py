@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.ownership import MAX_PEERS, Prefixes
+from ..engine.ownership import MAX_PEERS, Ownership, Prefixes
 from ..engine.randomness import Stream, Words
 from ..errors import BadParameter, check_range
 
@@ -59,7 +59,7 @@ class Overlay:
     def lookups(self, targets: Prefixes, starts: NDArray[np.int64]) -> Lookups:
         """Look each target up, beginning at living peers (numbers from 0 that are taken by their rank among the living)."""
         here = self._living[starts % len(self._living)]
-        goal = self._living[_closest(self._ids[self._living], targets)]
+        goal = self._living[Ownership(self._ids[self._living]).owners(targets)]
         hops = np.zeros(len(targets), dtype=np.int64)
         timeouts = np.zeros(len(targets), dtype=np.int64)
         found = here == goal
@@ -127,10 +127,3 @@ def _leading_zeros(words: Prefixes) -> NDArray[np.int64]:
     _, of_high = np.frexp(high)
     _, of_low = np.frexp(low)
     return np.where(high > 0, 32 - of_high, 64 - of_low).astype(np.int64)
-
-
-def _closest(ids: Prefixes, targets: Prefixes) -> NDArray[np.int64]:
-    """The place in sorted ids of the closest by XOR."""
-    from ..engine.ownership import Ownership
-
-    return Ownership(ids).owners(targets)

@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
 
 from ..engine.experiment import Experiment
-from ..engine.html_page import Figure
+from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
 from ..engine.randomness import Stream, derived_seed
-from ..engine.results import Results, Table, check_seed, line_figure
-from ..engine.sweep import Sweep, by_setting, check_cases, check_runs
+from ..engine.results import Results, check_seed, line_figure
+from ..engine.sweep import Sweep, by_setting, check_cases, check_runs, summed
 from ..errors import check_range
 from .hops import MAX_HOPS, Overlay, check
 
@@ -93,9 +94,7 @@ def means_of(ways: Sequence[Ways]) -> list[Mean]:
 
 def _mean(some: Sequence[Ways]) -> Mean:
     first, asked, found = some[0], sum(way.lookups for way in some), sum(way.found for way in some)
-    by_hops = np.zeros(max(len(way.by_hops) for way in some), dtype=np.int64)
-    for way in some:
-        by_hops[: len(way.by_hops)] += np.array(way.by_hops, dtype=np.int64)
+    by_hops = summed(way.by_hops for way in some)
     return Mean(
         peers=first.peers,
         k=first.k,
@@ -172,81 +171,52 @@ def results_of(request: RoutingRequest, ways: Sequence[Ways]) -> Results:
     )
 
 
-def _figures(request: RoutingRequest, ways: Sequence[Mean]) -> list[Figure]:
-    alive = [way for way in ways if not way.dead]
-    whole = [way for way in ways if way.peers == request.peers]
+def _figures(request: RoutingRequest, means: Sequence[Mean]) -> list[Figure]:
+    alive = [mean for mean in means if not mean.dead]
+    whole = [mean for mean in means if mean.peers == request.peers]
 
-    def by_k(some: Sequence[Mean], x: Callable[[Mean], float], y: Callable[[Mean], float]) -> list[Line]:
-        return [_line(f"k = {k}", [way for way in some if way.k == k], x, y) for k in request.k]
-
-    def by_dead(x: Callable[[Mean], float], y: Callable[[Mean], float]) -> list[Line]:
-        shares = sorted({way.dead for way in whole})
-        return [_line(f"{share:.0%} dead", [way for way in whole if way.dead == share], x, y) for share in shares]
+    def drawn(identity: str, some: Sequence[Mean], by: str, x: str, y: str) -> Figure:
+        """A value against a parameter, with a line for each value of another parameter."""
+        lines = []
+        for value, of_line in by_setting(some, attrgetter(by)).items():
+            # Where no lookup succeeded there are no hops to be shown.
+            ordered = sorted((mean for mean in of_line if mean.found), key=attrgetter(x))
+            against = np.array([getattr(mean, x) for mean in ordered], dtype=np.float64)
+            lines.append(Line(_NAMES[by].format(value), against, np.array([_VALUES[y](mean) for mean in ordered])))
+        caption = _CAPTIONS[identity].format(peers=request.peers)
+        return line_figure(identity, lines, x=_AXES[x], y=y, log_x=x == "peers", caption=caption)
 
     spread = [
-        Line(f"k = {way.k}", np.arange(len(way.by_hops), dtype=np.float64), np.array(way.by_hops) / way.found)
-        for way in sorted(whole, key=lambda way: way.k)
-        if not way.dead
+        Line(f"k = {mean.k}", np.arange(len(mean.by_hops), dtype=np.float64), np.array(mean.by_hops) / mean.found)
+        for mean in sorted(whole, key=lambda mean: mean.k)
+        if not mean.dead
     ]
-    k_axis, dead_axis = "contacts in a bucket, k", "share of dead peers"
     return [
-        line_figure(
-            "peers",
-            by_k(alive, lambda way: way.peers, _hops),
-            x="peers",
-            y="hops, mean",
-            log_x=True,
-            caption="Hops against peers, all alive. What is straight here grows with the logarithm.",
-        ),
-        line_figure(
-            "hops-k",
-            by_dead(lambda way: way.k, _hops),
-            x=k_axis,
-            y="hops, mean",
-            caption=f"Hops against k among {request.peers:,} peers, of the lookups that succeeded.",
-        ),
-        line_figure(
-            "success-k",
-            by_dead(lambda way: way.k, lambda way: way.success.value),
-            x=k_axis,
-            y="share that succeeded",
-            caption="Success against k. A lookup ends where all contacts of a bucket are dead.",
-        ),
-        line_figure(
-            "success-dead",
-            by_k(whole, lambda way: way.dead, lambda way: way.success.value),
-            x=dead_axis,
-            y="share that succeeded",
-            caption="Success against the share of peers that died since the buckets were filled.",
-        ),
-        line_figure(
-            "hops-dead",
-            by_k(whole, lambda way: way.dead, _hops),
-            x=dead_axis,
-            y="hops, mean",
-            caption="Hops against the share of dead peers, of the lookups that succeeded.",
-        ),
-        line_figure(
-            "timeouts",
-            by_k(whole, lambda way: way.dead, lambda way: way.timeouts.value),
-            x=dead_axis,
-            y="timeouts per lookup",
-            caption="Timeouts. Each is a dead contact that was tried because it was closer than the living ones.",
-        ),
+        drawn("peers", alive, "k", "peers", "hops, mean"),
+        drawn("hops-k", whole, "dead", "k", "hops, mean"),
+        drawn("success-k", whole, "dead", "k", "share that succeeded"),
+        drawn("success-dead", whole, "k", "dead", "share that succeeded"),
+        drawn("hops-dead", whole, "k", "dead", "hops, mean"),
+        drawn("timeouts", whole, "k", "dead", "timeouts per lookup"),
         line_figure("spread", spread, x="hops", y="share of lookups", caption="Lookups by their hops, all alive."),
     ]
 
 
-def _hops(way: Mean) -> float:
-    return 0.0 if way.mean_hops is None else way.mean_hops.value
-
-
-def _line(name: str, some: Sequence[Mean], x: Callable[[Mean], float], y: Callable[[Mean], float]) -> Line:
-    # Where no lookup succeeded there are no hops to be shown.
-    ordered = sorted((way for way in some if way.found), key=x)
-    return Line(name, np.array([x(way) for way in ordered], dtype=np.float64), np.array([y(way) for way in ordered]))
-
-
+_NAMES = {"k": "k = {}", "dead": "{:.0%} dead"}
+_AXES = {"peers": "peers", "k": "contacts in a bucket, k", "dead": "share of dead peers"}
+_VALUES: dict[str, Callable[[Mean], float]] = {
+    "hops, mean": lambda mean: 0.0 if mean.mean_hops is None else mean.mean_hops.value,
+    "share that succeeded": lambda mean: mean.success.value,
+    "timeouts per lookup": lambda mean: mean.timeouts.value,
+}
+_CAPTIONS = {
+    "peers": "Hops against peers, all alive. What is straight here grows with the logarithm.",
+    "hops-k": "Hops against k among {peers:,} peers, of the lookups that succeeded.",
+    "success-k": "Success against k. A lookup ends where all contacts of a bucket are dead.",
+    "success-dead": "Success against the share of peers that died since the buckets were filled.",
+    "hops-dead": "Hops against the share of dead peers, of the lookups that succeeded.",
+    "timeouts": "Timeouts. Each is a dead contact that was tried because it was closer than the living ones.",
+}
 _COLUMNS: tuple[tuple[str, Callable[[Mean], str]], ...] = (
     ("k", lambda way: f"{way.k}"),
     ("dead", lambda way: f"{way.dead:.0%}"),

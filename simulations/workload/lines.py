@@ -27,7 +27,6 @@ _NAMES = (POSITIONS, ("s", "p", "o"))
 """Fields that hold a triple, where there is no ``tuple``."""
 TOO_DEEP = "brackets within brackets, too deep to be read"
 """What is wrong with a line where Python's own limit of calls is met, by the text or by what is made of it."""
-_MOMENT = ("time", "sign")
 
 
 class Fields(NamedTuple):
@@ -36,6 +35,8 @@ class Fields(NamedTuple):
     items: Sequence[object]
     time: object = None
     sign: object = None
+    are_terms: bool = False
+    """Whether the items are terms; else terms are still to be made of them."""
 
 
 def of_tabs(line: bytes) -> Fields:
@@ -123,7 +124,7 @@ def of_names(found: Mapping[str, object]) -> Fields:
         items = [found[name] for name in names]
     if not isinstance(items, list):
         raise ValueError(f"a tuple that is no array but {items!r:.60}")
-    return Fields(items, *map(found.get, _MOMENT))
+    return Fields(items, found.get("time"), found.get("sign"))
 
 
 def columns_of(columns: Sequence[str]) -> list[str]:
@@ -131,4 +132,4 @@ def columns_of(columns: Sequence[str]) -> list[str]:
     names = _names_of(columns)
     if names is None:
         raise ValueError(f"its columns are {', '.join(columns)}; expected tuple, or {', '.join(POSITIONS)}")
-    return [*names, *(name for name in _MOMENT if name in columns)]
+    return [*names, *(name for name in ("time", "sign") if name in columns)]

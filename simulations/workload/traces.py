@@ -24,10 +24,12 @@ from gsg.wire.messages import Test
 from ..engine.kernels import Whole
 from ..engine.ownership import prefixes_of
 from ..engine.randomness import Words
-from ..engine.warnings_told import counted, malformed, parts_unfinished, rows_lost, unended
+from ..engine.warnings_told import counted, malformed
 from ..errors import BadWorkload
 from .anchors_in_order import Step, changes_of, rarest_in_order
-from .files import EXAMPLES, Codes
+from .files import Codes
+from .pieces import Malformed
+from .runs import Runs
 from .workload import ARITY, Mix, Recorded, Subscriptions, Times
 
 if TYPE_CHECKING:
@@ -76,28 +78,23 @@ class Trace:
 
 def read_trace(folder: str | Path) -> Trace:
     """The trace of an overlay, from all parts in a folder and below. Raises BadWorkload when there is none that can be read."""
-    rows, ids, lost, killed = _rows(Path(folder))
+    rows, runs = _rows(Path(folder))
     history = _History()
     for row in rows:
         history.add(row)
     if not history.tuples:
         raise BadWorkload(f"{folder} has no triples that were published while peers traced{_list(history.remarks())}")
     unfinished = sum(1 for _ in Path(folder).rglob(f"*{trace.OPEN}"))
-    remarks = [
-        *rows_lost(lost),
-        *unended(killed),
-        *parts_unfinished(unfinished),
-        *history.remarks(),
-    ]
-    return Trace(tuple(ids), history.workload(), len(history.asked), tuple(remarks))
+    remarks = [*runs.gaps(unfinished), *history.remarks()]
+    return Trace(tuple(runs.peers()), history.workload(), len(history.asked), tuple(remarks))
 
 
 def _list(remarks: list[str]) -> str:
     return f" ({'; '.join(remarks)})" if remarks else ""
 
 
-def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], list[str], int, int]:
-    """The rows of publishers in order, the peers, how many rows are missing, and how many peers have a run without an end."""
+def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], Runs]:
+    """The rows of publishers in order, and the runs of all peers."""
     import pyarrow
     from pyarrow import compute, parquet
 
@@ -107,8 +104,7 @@ def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], list[str], int, in
             f"cannot read {folder}: no part of a trace ({trace.PART}) is in it; expected a folder of gsg peer --trace"
         )
     published: list[pyarrow.Table] = []
-    runs: dict[tuple[str, int], tuple[int, int]] = {}
-    ended: set[tuple[str, int]] = set()
+    runs = Runs()
     for part in parts:
         try:
             missing = sorted(set(_READ) - set(parquet.read_schema(part).names))
@@ -120,15 +116,12 @@ def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], list[str], int, in
         except (OSError, pyarrow.ArrowException) as error:
             raise BadWorkload(f"cannot read {part}: {str(error).splitlines()[0].rstrip('.')}") from None
         for group in table.group_by(["peer", "run_us"]).aggregate([("row", "max"), ("row", "count")]).to_pylist():
-            last, count = runs.get((group["peer"], group["run_us"]), (0, 0))
-            runs[group["peer"], group["run_us"]] = max(last, group["row_max"]), count + group["row_count"]
-        stops = table.filter(compute.equal(table["what"], What.STOP.value))
-        ended.update(zip(stops["peer"].to_pylist(), stops["run_us"].to_pylist(), strict=True))
+            runs.count_rows((group["peer"], group["run_us"]), group["row_max"], group["row_count"])
+        for stop in table.filter(compute.equal(table["what"], What.STOP.value)).to_pylist():
+            runs.end_run((stop["peer"], stop["run_us"]))
         published.append(table.filter(compute.equal(table["role"], Role.PUBLISHER.value)))
     whole = pyarrow.concat_tables(published).sort_by([(name, "ascending") for name in ("at_us", "peer", "run_us", "row")])
-    lost = sum(last - count for last, count in runs.values())
-    killed = len({peer for peer, _ in runs.keys() - ended})
-    return _each(whole), sorted({peer for peer, _ in runs}), lost, killed
+    return _each(whole), runs
 
 
 def _each(table: pyarrow.Table) -> Iterator[dict[str, object]]:
@@ -147,8 +140,7 @@ class _History:
         self.steps: list[Step] = []
         self._standing: dict[tuple[object, ...], int] = {}
         self._left_out: Counter[str] = Counter()
-        self._malformed = 0
-        self._examples: list[str] = []
+        self._malformed = Malformed()
 
     def add(self, row: dict[str, object]) -> None:
         """One row more."""
@@ -158,9 +150,7 @@ class _History:
             else:
                 self._subscription(row)
         except (msgspec.MsgspecError, TypeError) as error:
-            self._malformed += 1
-            if len(self._examples) < EXAMPLES:
-                self._examples.append(f"{str(row['peer'])[:12]} row {row['row']}: {error}")
+            self._malformed.complain(f"{str(row['peer'])[:12]} row {row['row']}", str(error))
 
     def _tuple(self, row: dict[str, object]) -> None:
         items = trace.tuple_of(row["terms"])  # type: ignore[arg-type]  # TypeError is expected
@@ -191,7 +181,7 @@ class _History:
         """What was left out."""
         return [
             *(f"{counted(count, what)} left out: triples alone are simulated" for what, count in self._left_out.items()),
-            *malformed(self._malformed, "row", self._examples),
+            *malformed(self._malformed.malformed, "row", self._malformed.examples),
         ]
 
     def workload(self) -> Traced:

@@ -6,10 +6,10 @@ come in chunks by their numbers, so that any part can be made by itself and a ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,6 @@ from ..engine.kernels import Flags, Whole, scattered
 from ..engine.randomness import Stream, Words, fraction_of
 from ..errors import BadParameter, check_range
 from .zipf import Zipf
-
-if TYPE_CHECKING:
-    import pyarrow
-    from pyspark.sql import DataFrame, SparkSession
 
 ARITY = 3
 POSITIONS = ("subject", "predicate", "object")
@@ -97,29 +93,23 @@ class Workload(Protocol):
     @property
     def tuples(self) -> int:
         """How many tuples there are."""
-        ...
 
     @property
     def seconds(self) -> float:
         """For how long they are published."""
-        ...
 
     @property
     def constants(self) -> tuple[Constants, ...]:
         """The constants of each position."""
-        ...
 
     def chunk(self, begin: int, count: int) -> Chunk:
         """Tuples ``begin`` to ``begin + count``."""
-        ...
 
     def at(self, numbers: Whole) -> Chunk:
         """The tuples of these numbers."""
-        ...
 
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
         """So many subscriptions to such tuples."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,26 +276,3 @@ def chunks_of(tuples: int, *, parts: int = 1) -> Iterator[tuple[int, int]]:
     for place in range(min(number, tuples)):
         begin, end = (tuples * edge // min(number, tuples) for edge in (place, place + 1))
         yield begin, end - begin
-
-
-def frame(
-    spark: SparkSession, workload: Workload, *, partitions: int | None = None, columns: Sequence[str] = POSITIONS
-) -> DataFrame:
-    """The tuples as a DataFrame of codes and times, made where they are needed; the same ones for any number of partitions."""
-    shared = spark.sparkContext.broadcast(workload)
-
-    def made(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        import pyarrow
-
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                chunk = shared.value.chunk(number * FRAME_CHUNK, FRAME_CHUNK)
-                held = [pyarrow.array(column.astype(np.int64)) for column in chunk.codes]
-                yield pyarrow.RecordBatch.from_arrays([*held, pyarrow.array(chunk.at_s)], names=[*columns, "at_s"])
-
-    schema = ", ".join([*(f"{name} long" for name in columns), "at_s double"])
-    return spark.range(0, -(-workload.tuples // FRAME_CHUNK), 1, partitions).mapInArrow(made, schema)
-
-
-FRAME_CHUNK = 1 << 16
-"""Tuples of a DataFrame that travel from Python to Spark together."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .running import How, print_results, run_by, run_options
+from .running import How, engine, print_results, run_options
 
 
 @click.command(short_help="Who would carry which load, strategy by strategy.")
@@ -49,6 +49,7 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
         trace=None if trace is None else str(read_from(trace, "--trace")),
         **given,
     )
-    found = run_by(how, balance, request, in_one_thread, on_spark)
+    with engine(how, in_one_thread, on_spark) as (start, title):
+        found = balance(request, start, how.out, title, how.provenance)
     tables = [terminal_table(found.outcomes), *([seeds_table(found.over_seeds)] if found.over_seeds else [])]
     print_results(how, found.summary(), tables, f"{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)

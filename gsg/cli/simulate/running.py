@@ -19,16 +19,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from simulations.engine.experiment import Experiment
-    from simulations.engine.results import Table
+    from simulations.engine.html_page import Table
     from simulations.engine.spark_progress import Progress
 
 Title: TypeAlias = Callable[[str], None]
 """Names the part of a run that is under way."""
-Request = TypeVar("Request")
 Engine = TypeVar("Engine")
-Found = TypeVar("Found")
-Run: TypeAlias = Callable[[Request, Callable[[], Engine], Path, Title, Callable[[], dict[str, object]]], Found]
-"""An experiment: what is requested, what starts the engine, the folder of its results, a title, and what made them."""
 Command: TypeAlias = Callable[..., Any]  # Any: click calls it with whatever its options are
 
 
@@ -124,23 +120,20 @@ sweep_options = run_options(cut="Into how many tasks the runs are put. [default:
 """Those of an experiment that is a sweep over parameters."""
 
 
-def run_by(
-    how: How,
-    run: Run[Request, Engine, Found],
-    request: Request,
-    in_one_thread: Callable[[Progress], Engine],
-    on_spark: Callable[..., Engine],
-) -> Found:
-    """Run what was requested under a bar, by one engine or the other. Raises SimulationError."""
+@contextmanager
+def engine(
+    how: How, in_one_thread: Callable[[Progress], Engine], on_spark: Callable[..., Engine]
+) -> Iterator[tuple[Callable[[], Engine], Title]]:
+    """What starts one engine or the other, and names the parts of the run, which goes under a bar. Raises SimulationError."""
     how.checked()
     with bar() as (title, progress):
 
-        def engine() -> Engine:
+        def start() -> Engine:
             if how.on_spark:
                 return on_spark(how.session(title), partitions=how.partitions, progress=progress)
             return in_one_thread(progress)
 
-        return run(request, engine, how.out, title, how.provenance)
+        yield start, title
 
 
 def run_sweep(experiment: Callable[[Title], Experiment], how: How) -> None:
@@ -148,9 +141,8 @@ def run_sweep(experiment: Callable[[Title], Experiment], how: How) -> None:
     from simulations.engine.experiment import run
     from simulations.engine.sweep import in_one_thread, on_spark
 
-    found = run_by(
-        how, lambda make, engine, out, title, made: run(make(title), engine, out, title, made), experiment, in_one_thread, on_spark
-    )
+    with engine(how, in_one_thread, on_spark) as (start, title):
+        found = run(experiment(title), start, how.out, title, how.provenance)
     print_results(how, found.summary, found.tables, found.notes)
 
 

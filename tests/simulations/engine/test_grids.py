@@ -14,10 +14,8 @@ from simulations.engine.grids import (
     cell_key,
     derived_key,
     epoch_of,
-    grid_for,
     pair_key,
     parts_for,
-    split_for,
     template_cells,
     tuple_cells,
     two_rarest,
@@ -63,8 +61,6 @@ def test_derived_keys_are_keys(key: bytes, other: bytes) -> None:
 
 def test_a_load_is_cut_so_that_each_part_can_be_borne() -> None:
     assert [parts_for(facts, 10, 4) for facts in (0, 10, 11, 40, 1000)] == [1, 1, 2, 4, 4]
-    assert split_for(25, 10, 9) == (3, 1)
-    assert grid_for(load(25, 7), 10, 4, 9) == (3, 2)
 
 
 def test_date_ranges_follow_each_other_and_begin_again() -> None:

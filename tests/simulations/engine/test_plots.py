@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simulations.engine.html_page import Figure, page
-from simulations.engine.plots import MARKED, Line, Point, legend, lines_plot, named, points_plot
+from simulations.engine.plots import MARKED, Line, legend, lines_plot, points_plot
 from simulations.engine.results import line_figure
 
 SHAPES = {"circle": "o", "rect": "s", "path": "^"}
@@ -47,7 +47,7 @@ def plotted(svg: str) -> list[tuple[str, tuple[float, ...], int]]:
 def test_a_legend_has_the_colours_dashes_and_markers_of_its_plot(points: int) -> None:
     lines = [line(points, look) for look in (0, 1, 8, 9, 16, 17)]
 
-    svg, shown = lines_plot("here", lines, x="x", y="y"), swatches(named(lines))
+    svg, shown = lines_plot("here", lines, x="x", y="y"), swatches(legend(lines))
 
     colours = {colour for colour, _, _ in shown}
     drawn_lines = [(colour, dashes, bool(markers)) for colour, dashes, markers in plotted(svg) if colour in colours]
@@ -55,8 +55,8 @@ def test_a_legend_has_the_colours_dashes_and_markers_of_its_plot(points: int) ->
 
 
 def test_markers_are_told_apart_as_dashes_are() -> None:
-    assert [marker for _, _, marker in swatches(legend(["a", "b", "c"], [0, 8, 16]))] == ["o", "s", "^"]
-    svg = points_plot("here", [Point(str(number), 1.0, 1.0) for number in range(17)], x="x", y="y")
+    assert [marker for _, _, marker in swatches(legend([line(1, look) for look in (0, 8, 16)]))] == ["o", "s", "^"]
+    svg = points_plot("here", [line(1, number) for number in range(17)], x="x", y="y")
     # A circle is drawn in curves, a square and a triangle in straight lines.
     markers = re.findall(r'<path id="m\w+" d="([^"]+)"', svg)
     kinds = {"C" in outline: outline.count("L") for outline in markers if outline.startswith("M") and "z" in outline}
@@ -66,7 +66,7 @@ def test_markers_are_told_apart_as_dashes_are() -> None:
 
 def test_swatches_keep_their_size_beside_plots_that_fill_the_page() -> None:
     figure = line_figure("here", [line(3, 0), line(3, 8)], x="x", y="y", caption="Something.")
-    text = page("title", "lead", "", "notes", [figure, Figure("<svg></svg>", "plain")], {})
+    text = page("title", "lead", [], "notes", [figure, Figure("<svg></svg>", "plain")], {})
 
     rules = dict(re.findall(r"([^{}]+?) *\{ *([^{}]+?) *\}", text.partition("<style>")[2].partition("</style>")[0]))
     stretched = [selector.strip() for selector, rule in rules.items() if "width: 100%" in rule]

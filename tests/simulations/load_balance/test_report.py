@@ -82,7 +82,7 @@ def test_a_plot_is_well_formed_and_keeps_its_text() -> None:
 
 
 def test_the_legend_tells_many_lines_apart() -> None:
-    entries = re.findall(r"<svg.*?</svg>", legend([f"line {number}" for number in range(20)]))
+    entries = re.findall(r"<svg.*?</svg>", legend([Line(f"line {number}", np.ones(1), np.ones(1)) for number in range(20)]))
 
     assert len(set(entries)) == 20
 

@@ -20,8 +20,8 @@ def test_each_seed_is_the_run_that_it_makes_alone(tmp_path: Path) -> None:
     alone = [balance(replace(SMALL, seed=seed), in_one_thread, tmp_path).outcomes for seed in (3, 4, 5)]
 
     for place, over in enumerate(together.over_seeds):
-        assert over.values["peak_tuples"] == tuple(float(outcomes[place].loads.tuples.max()) for outcomes in alone)
-        assert over.values["busiest_share_of_tuples"] == tuple(outcomes[place].busiest_tuples for outcomes in alone)
+        assert over.values("peak_tuples") == [float(outcomes[place].loads.tuples.max()) for outcomes in alone]
+        assert over.values("busiest_share_of_tuples") == [outcomes[place].busiest_tuples for outcomes in alone]
     assert together.outcomes[0].loads.tuples.tolist() == alone[0][0].loads.tuples.tolist()
 
 

@@ -61,6 +61,13 @@ def test_each_triple_is_inserted_at_the_place_of_its_line(tmp_path: Path, name: 
     assert seen.examples[0].startswith(f"{name} line 4: ")
 
 
+def test_two_triples_in_a_line_are_no_change_and_cost_no_other_line(tmp_path: Path) -> None:
+    changes, seen = read(write(tmp_path / "t.nt", "<a:s> <a:p> <a:o> .\r<a:s> <a:p> <a:q> .\n<a:s> <a:p> <a:r> .\n"))
+
+    assert [change.order for change in changes] == [2]
+    assert seen.examples == ["t.nt line 1: 2 triples in a line; expected one"]
+
+
 @pytest.mark.parametrize("piece_bytes", [8, 9, 16, 64])
 def test_a_file_says_the_same_however_it_is_cut(tmp_path: Path, piece_bytes: int) -> None:
     path = write(tmp_path / "t.tsv", "".join(f"a\tp\t{number}\n" for number in range(9)) + "\nx\ty\n" + "a\tp\tb")

@@ -10,13 +10,13 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-import rete
 from gsg.tuples.features import key
 from gsg.tuples.terms import IRI, BlankNode, Literal, Symbol
 from simulations.engine.ownership import prefixes_of
 from simulations.errors import BadWorkload
 from simulations.load_balance.meets_one_by_one import matching
-from simulations.workload.files import LINES, encode, read
+from simulations.workload.files import read
+from simulations.workload.pieces import LINES
 from simulations.workload.workload import COMMON_MIX
 
 SHARED = Path(os.environ.get("GSG_SHARED", Path(__file__).resolve().parents[4] / "shared"))
@@ -43,6 +43,10 @@ EXPECTED = [(IRI("a:s"), IRI("a:p"), Literal("x\u2028y", "", "en")), (BlankNode(
 @pytest.mark.parametrize("name", ["t.nt", "t.nt.gz"])
 def test_n_triples(tmp_path: Path, name: str) -> None:
     assert rows(write(tmp_path / name, N_TRIPLES)) == EXPECTED
+
+
+def test_triples_whose_lines_end_as_old_ones_do(tmp_path: Path) -> None:
+    assert rows(write(tmp_path / "t.nt", N_TRIPLES.replace("\n", "\r"))) == EXPECTED
 
 
 @pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz"])
@@ -280,19 +284,6 @@ def test_keys_and_facts_are_those_of_peers(tmp_path: Path) -> None:
     assert subjects.keys.tolist() == prefixes_of([key(3, 0, Symbol("a"))]).tolist()
     assert objects.keys.tolist() == prefixes_of([key(3, 2, Symbol("b")), key(3, 2, Symbol("c"))]).tolist()
     assert (subjects.facts.tolist(), predicates.facts.tolist(), objects.facts.tolist()) == ([2], [2], [1, 1])
-
-
-def test_templates_of_peers_are_encoded_with_constants_that_no_tuple_has(tmp_path: Path) -> None:
-    reading = read(write(tmp_path / "t.tsv", "a\tp\tb\na\tp\tc\n"))
-
-    recorded, subscriptions = encode(
-        reading, [rete.Template((Symbol("a"), None, None)), rete.Template((None, None, Symbol("new")))]
-    )
-
-    assert subscriptions.codes.T.tolist() == [[0, -1, -1], [-1, -1, 2]]
-    assert recorded.constants[2].facts.tolist() == [1, 1, 0]
-    with pytest.raises(BadWorkload, match="no template of 3 positions"):
-        encode(reading, [rete.Template((Symbol("a"),))])
 
 
 def test_subscriptions_to_a_file_are_answered_by_it(tmp_path: Path) -> None:

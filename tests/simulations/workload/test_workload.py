@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from simulations.errors import BadParameter
-from simulations.workload.workload import CHUNK, COMMON_MIX, FRAME_CHUNK, Recorded, Synthetic, chunks_of, frame, parse_mix
+from simulations.workload.workload import CHUNK, COMMON_MIX, Recorded, Synthetic, chunks_of, parse_mix
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 SMALL = Synthetic(5_000, (300, 7, 200), (0.5, 1.0, 1.2), seed=4, seconds=100.0)
 
@@ -128,19 +128,3 @@ def test_impossible_times_and_subscriptions_are_refused() -> None:
         Synthetic(1, seconds=0)
     with pytest.raises(BadParameter, match="0 subscriptions; expected 1 to"):
         SMALL.subscriptions(0, COMMON_MIX, 1)
-
-
-def test_a_dataframe_has_the_same_tuples_for_any_number_of_partitions(spark: SparkSession) -> None:
-    from pyspark.testing import assertDataFrameEqual
-
-    some = Synthetic(FRAME_CHUNK + 100, (300, 7, 200))
-    one, three = frame(spark, some, partitions=1), frame(spark, some, partitions=3)
-    sums = ["count(*) as n", "sum(subject) as s", "sum(predicate * object) as po", "max(at_s) as at_s"]
-
-    chunk = some.chunk(0, some.tuples)
-    s, p, o = chunk.codes
-    expected = spark.createDataFrame(
-        [(some.tuples, int(s.sum()), int((p * o).sum()), float(chunk.at_s.max()))], "n long, s long, po long, at_s double"
-    )
-    assertDataFrameEqual(one.selectExpr(*sums), expected)
-    assertDataFrameEqual(three.selectExpr(*sums), expected)
