@@ -109,20 +109,20 @@ class Parts:
 
     def _link_broken(self, link: PeerLink, reason: str) -> None:
         self.delivery.end_link(link)
-        self.interests.lost(link)
+        self.interests.drop_link(link)
         self.leases.drop_link(link)
         self.dispatch.lost(link)
         if self._is_open():
-            self.publisher.lost(link)
+            self.publisher.forget_link(link)
             self.subscriber.feeds.forget_link(link)
             self._send_again(link.contact.id)  # it may have lost what it acknowledged: been started anew unnoticed
 
     def peer_discovered(self, contact: dht.Contact) -> None:
         """Another peer has come, or is heard of for the first time."""
         if self._is_open():
-            self.heartbeats.came(contact.id)
+            self.heartbeats.ask_links_of_peer(contact.id)
             self.holders.peer_came(contact)
-            self.interests.forget()
+            self.interests.forget_all()
             self.leases.revoke()
             self.handover.peer_came(contact)
             self.subscriber.feeds.post_at_newcomer(contact)
@@ -131,7 +131,7 @@ class Parts:
         """Another peer has died, or left."""
         if self._is_open():
             self.holders.peer_died(contact)
-            self.interests.forget()
+            self.interests.forget_all()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self.exchange.abort(contact.id, "the peer does not answer any more")
             self._peer_gone(contact.id, False)
@@ -143,5 +143,5 @@ class Parts:
             self._send_again(peer)
 
     def _send_again(self, peer: bytes) -> None:
-        if self.publisher.gone(peer):
+        if self.publisher.take_back_from(peer):
             self.start_task(self.publisher.send_again())

@@ -232,9 +232,9 @@ class Dispatch:
                 case AskInterest():
                     parts.leases.answer(link, is_sure=not self._unknown_holders.is_strange(link))
                 case Interest():
-                    parts.interests.heard(link, message)
+                    parts.interests.take_interest(link, message)
                 case Interested():
-                    parts.interests.told(link, message)
+                    parts.interests.add_interest(link, message)
                 case AskPassed():
                     parts.rendezvous.progress.ask(link, message.publisher, message.number)
                 case Beat():
@@ -260,7 +260,7 @@ class Dispatch:
         except BaseException:
             self._parts.replication.give_up(change)
             raise
-        self._parts.delivery.answer_when_held(link, message.request, self._parts.replication.made(change))
+        self._parts.delivery.answer_when_held(link, message.request, self._parts.replication.finish_change(change))
 
     def _check_templates(self, peer: bytes, size_bytes: int, *, standby: bool) -> None:
         """Raise Refused where a peer may have no template more, by whichever of its links."""

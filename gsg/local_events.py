@@ -64,8 +64,10 @@ class LocalEvents:
             if not here:
                 return None
         publisher = self._publisher
-        numbered = publisher.numbered(events)
-        batch = EventBatch(self._rendezvous, publisher.own_id, numbered, places, publisher.passed_here(numbered[-1].number))
+        numbered = publisher.record.number_events(events)
+        batch = EventBatch(
+            self._rendezvous, publisher.record.own_id, numbered, places, publisher.note_passed_here(numbered[-1].number)
+        )
         self.pass_on(batch)
         return batch
 

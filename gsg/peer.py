@@ -148,7 +148,7 @@ class Peer:
         await self._group.__aenter__()
         self._open = True
         try:
-            await self._disk.begin(self._membership.id, life)
+            await self._disk.begin_life(self._membership.id, life)
             self._start_task(self._disk.run())
             self._start_task(parts.handover.run())
             if self._tracing is not None:
@@ -156,7 +156,7 @@ class Peer:
             self._endpoint.links.begin_reading()
             await self._enter_overlay()
             # Nobody waits for it: what is acknowledged from now on is written later.
-            self._start_task(self._disk.entered(self.contact.port, alone=self._parts.holders.alone))
+            self._start_task(self._disk.note_entered(self.contact.port, alone=self._parts.holders.alone))
         except BaseException as error:
             await self._stop()
             if isinstance(error, dht.DhtError):

@@ -3,7 +3,7 @@
 Everything that differs between them is a field here, so that the rest of the package asks a field and never a name. What is
 common to both is not a field: the occurs check, 1 is not 1.0, a type error fails the whole match, integers are exact.
 
-An operator is written as its priority and the highest priority of each operand (facts, section 4; ISO 13211-1, 6.3.4).
+An operator is written as its priority and the highest priority of each operand (ISO 13211-1, 6.3.4).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From the bytes of a data connection to lines (facts, section 3).
+"""From the bytes of a data connection to lines.
 
 Each line gets exactly one answer, so a line that cannot be one is still reported, as ``None``: one that is too long (at once when
 the limit passes, then dropped up to its newline), blank, or holds NUL, CR or bytes that are no UTF-8.

@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 import dht
 
@@ -26,8 +29,8 @@ from ..rendezvous.rendezvous import Rendezvous
 from ..replication.changes import Replication
 from ..tuples.terms import Tuple
 from ..wire.exchange import Exchange, PeerLink, answer_of, show
-from ..wire.messages import Done, Failed, Message, Publish
-from .forward_queue import Admitted, ForwardQueue, Sending
+from ..wire.messages import Done, Failed, Publish
+from .forward_queue import Admitted, ForwardQueue
 
 log = logging.getLogger(__name__)
 
@@ -60,8 +63,7 @@ class FactForwarding:
         """Carry out a Publish; None when some of it was forwarded, and the answer comes when those are answered."""
         entries = message.entries
         places, kept, shares = self._sort(entries, message.places)
-        origin, origins = message.origin, message.by_call()
-        stamp = message.stamp
+        stamp, origins = message.stamp, message.by_call()
         if shares:
             self._queue.check_room(link.frame_bytes, shares)
         held = self._replication.make(message.sign, entries, places, stamp, origins)
@@ -72,22 +74,8 @@ class FactForwarding:
         for some, said in origins:
             theirs = entries[some.start : some.stop], kept[some.start : some.stop]
             self._rendezvous.publish(message.sign, *theirs, stamp=stamp, as_holder=False, origin=said)
-
-        def make(numbers: list[int], theirs: list[bytes]) -> Callable[[int], Publish]:
-            facts, parts = [message.facts[number] for number in numbers], message.parts_of(numbers)
-            return lambda request: Publish(
-                request, message.sign, facts, theirs, stamp, forwarded=True, origin=origin, audience=message.audience, parts=parts
-            )
-
-        async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
-            facts, origins = [entries[number] for number in numbers], make(numbers, theirs)(0).by_call()
-            kept = self._replication.make(message.sign, facts, theirs, stamp, origins)
-            if kept.everywhere is not None:
-                await kept.everywhere()
-            return Done(0, kept.changed, kept.latest, kept.behind, kept.unchanged)
-
         admitted = self._queue.enqueue(link.frame_bytes, shares)
-        self._start_task(self._forward(link, message.request, shares, admitted, held, make, instead))
+        self._start_task(self._forward(link, message, shares, admitted, held))
         return None
 
     def _sort(self, tuples: Sequence[Tuple], places: Sequence[bytes]) -> tuple[list[bytes], list[bytes], Shares]:
@@ -122,32 +110,17 @@ class FactForwarding:
             kept.append(bytes(more))
         return ours, kept, shares
 
-    async def _forward(
-        self,
-        link: PeerLink,
-        request: int,
-        shares: Shares,
-        admitted: list[Admitted],
-        held: Held,
-        make: Callable[[list[int], list[bytes]], Callable[[int], Message]],
-        instead: Callable[[list[int], list[bytes]], Awaitable[Done]],
-    ) -> None:
+    async def _forward(self, link: PeerLink, message: Publish, shares: Shares, admitted: list[Admitted], held: Held) -> None:
         """Pass on what is others', then answer. Where a holder has gone already, we are next: it is carried out here."""
+        requests = [partial(_forwarded, message, *share) for share in shares.values()]
         # Tasks begin in order, those of several messages too: each waits for its turn with its holder.
-        sent = await asyncio.gather(*(self._send(one, make(*share)) for one, share in zip(admitted, shares.values(), strict=True)))
+        outcomes = await asyncio.gather(*map(self._pass_on, admitted, requests), return_exceptions=True)
         changed, latest = held.changed, held.latest
         behind, unchanged = set[int](), list(held.unchanged)
         try:
-            for (holder, (numbers, theirs)), answer in zip(shares.items(), sent, strict=True):
-                try:
-                    done = None if answer is None else await answer_of(*answer, Done)
-                except GsgError as error:
-                    log.info("kept what belongs to %s: %s", show(holder), error)
-                    if isinstance(error, PeerUnreachable):
-                        self._holders.failed(holder.id, error)
-                    done = None
-                if done is None:
-                    done = await instead(numbers, theirs)
+            for (numbers, _), done in zip(shares.values(), outcomes, strict=True):
+                if isinstance(done, BaseException):
+                    raise done
                 changed += done.count
                 latest = max(latest, done.stamp)
                 behind.update(numbers[number] for number in done.behind if 0 <= number < len(numbers))
@@ -156,15 +129,31 @@ class FactForwarding:
                 await held.everywhere()
         except GsgError as error:
             self._flush()
-            link.send(Failed(request, str(error)))
+            link.send(Failed(message.request, str(error)))
             return
         self._flush()
-        link.send(Done(request, changed, max(latest, held.latest), sorted(behind.union(held.behind)), unchanged))
+        link.send(Done(message.request, changed, max(latest, held.latest), sorted(behind.union(held.behind)), unchanged))
 
-    async def _send(self, admitted: Admitted, make: Callable[[int], Message]) -> Sending | None:
-        """Send a request, whose answer is to come; not where the holder cannot be reached."""
+    async def _pass_on(self, admitted: Admitted, make: Callable[[int], Publish]) -> Done:
+        """Pass on a holder's share, or carry it out here where the holder does not. Raises PeerUnreachable and Refused."""
+        is_sent = False
         try:
-            return await self._queue.send(admitted, make)
-        except PeerUnreachable as error:
+            sending = await self._queue.send(admitted, make)
+            is_sent = True
+            return await answer_of(*sending, Done)
+        except GsgError as error:
             log.info("kept what belongs to %s: %s", show(admitted.holder), error)
-            return None
+            # Where it could not be sent, the queue has told that.
+            if is_sent and isinstance(error, PeerUnreachable):
+                self._holders.failed(admitted.holder.id, error)
+        share = make(0)
+        held = self._replication.make(share.sign, share.entries, share.places, share.stamp, share.by_call())
+        if held.everywhere is not None:
+            await held.everywhere()
+        return Done(0, held.changed, held.latest, held.behind, held.unchanged)
+
+
+def _forwarded(message: Publish, numbers: Sequence[int], places: list[bytes], request: int) -> Publish:
+    """A holder's share of a message, as it goes on."""
+    facts, parts = [message.facts[number] for number in numbers], message.parts_of(numbers)
+    return replace(message, request=request, facts=facts, places=places, forwarded=True, unsure=False, parts=parts)

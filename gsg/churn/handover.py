@@ -20,6 +20,7 @@ from itertools import count
 
 import dht
 
+from ..background import in_turns
 from ..placement.holders import Holders
 from ..placement.responsibility import SETTLING_S, Responsibility
 from ..rendezvous.rendezvous import Rendezvous
@@ -46,8 +47,6 @@ FOLLOWING_S = 2.0
 FOLLOW_LOOK_S = 0.02
 SWEEP_S = 1.0
 """Pause between looks for keys that were handed over and that no feed needs here any more."""
-KEYS_PER_TURN = 500
-"""Keys whose holder is looked up before others get their turn."""
 
 
 class Handover:
@@ -209,9 +208,7 @@ class Handover:
         """Carry out what these keys need; those whose holders are not known. ``failed`` gets who has not confirmed yet."""
         plan = Plan()
         unknown: list[Key] = []
-        for number, key in enumerate(keys):
-            if number % KEYS_PER_TURN == KEYS_PER_TURN - 1:
-                await asyncio.sleep(0)
+        async for key in in_turns(keys):
             # A key that has moved already is its new holders' to pass on: what is left of it here may be old.
             if key in self._rendezvous.moved:
                 continue

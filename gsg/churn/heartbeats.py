@@ -47,13 +47,13 @@ class Heartbeats:
         self,
         holders: Holders,
         exchange: Exchange,
-        versions: HybridClock,
+        clock: HybridClock,
         feeding: Callable[[], Collection[PeerLink]],
         rng: Random,
     ) -> None:
         self._holders = holders
         self._exchange = exchange
-        self._versions = versions
+        self._hybrid_clock = clock
         self._feeding = feeding
         self._rng = rng
         self._asked: dict[PeerLink, tuple[asyncio.Future[Answer], float]] = {}
@@ -78,7 +78,7 @@ class Heartbeats:
             with contextlib.suppress(PeerUnreachable):
                 await self._exchange.link(self._rng.choice(others))
 
-    def came(self, peer: bytes) -> None:
+    def ask_links_of_peer(self, peer: bytes) -> None:
         """A peer has come, or was started anew: what stood to its former life is to be found out before anybody relies on it."""
         now = asyncio.get_running_loop().time()
         for link in self._exchange.links_of(peer):
@@ -103,19 +103,19 @@ class Heartbeats:
     def _ask(self, link: PeerLink, now: float) -> None:
         asked = self._asked.get(link)
         if asked is None or asked[0].done():
-            answer = link.ask(lambda request: Beat(request, self._versions.latest))
+            answer = link.ask(lambda request: Beat(request, self._hybrid_clock.latest))
             answer.add_done_callback(self._answered)
             self._asked[link] = answer, now
 
     def answer(self, beat: Beat) -> Done:
         """Another peer asks. Raises Refused for an absurd time."""
-        self._versions.see_stamp(beat.stamp)
-        return Done(beat.request, stamp=self._versions.latest)
+        self._hybrid_clock.see_stamp(beat.stamp)
+        return Done(beat.request, stamp=self._hybrid_clock.latest)
 
     def _answered(self, answer: asyncio.Future[Answer]) -> None:
         if answer.cancelled() or answer.exception() is not None or not isinstance(done := answer.result(), Done):
             return
         try:
-            self._versions.see_stamp(done.stamp)
+            self._hybrid_clock.see_stamp(done.stamp)
         except Refused as error:
             log.warning("a peer has told an absurd time: %s", error)

@@ -61,7 +61,7 @@ class Pauses:
             if (away_s := clock() - begun_s - LOOK_S) >= AWAY_S:
                 log.warning("this peer was stopped for some %.0f s: others may hold its keys by now", away_s)
                 self._holders.forget("this peer was stopped")
-                self._interests.forget()
+                self._interests.forget_all()
                 self._leases.revoke()
                 self._handover.was_stopped()
                 self._on_away(away_s)

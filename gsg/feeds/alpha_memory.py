@@ -251,7 +251,7 @@ class Source:
         )
         await answer_of(self.link, answer, Done)
 
-    def check(self, facts: Sequence[Remains]) -> None:
+    def check_facts(self, facts: Sequence[Remains]) -> None:
         """Raise PeerMisbehaved when the feed brings what its template does not match."""
         template = self.memory.template
         for fact in facts:
@@ -260,7 +260,7 @@ class Source:
 
     def check_deltas(self, deltas: Deltas) -> None:
         """Raise PeerMisbehaved for deltas that are none of this feed."""
-        self.check(deltas.facts)
+        self.check_facts(deltas.facts)
         if len(deltas.signs) != len(deltas.facts):
             raise PeerMisbehaved(f"{len(deltas.facts)} deltas with {len(deltas.signs)} signs; expected as many")
         if len(deltas.stamps) not in (0, len(deltas.facts)):
@@ -268,8 +268,8 @@ class Source:
 
     def check_snapshot(self, part: Snapshot) -> None:
         """The same of a part of a snapshot."""
-        self.check(part.facts)
-        self.check(part.went)
+        self.check_facts(part.facts)
+        self.check_facts(part.went)
         if len(part.stamps) not in (0, len(part.facts)) or len(part.went_stamps) != len(part.went):
             stamps, facts = len(part.stamps) + len(part.went_stamps), len(part.facts) + len(part.went)
             raise PeerMisbehaved(f"{facts} facts with {stamps} stamps; expected as many, or none")

@@ -114,7 +114,7 @@ class IncomingEvents:
         if event.late_s > 0:
             said_s = min(said_s, asyncio.get_running_loop().time()) - (event.late_s - 1)
             memories = [memory for memory in memories if memory.since_s <= said_s]
-        # Newest first, those without constants last: the order in which Pedro serves its subscriptions (facts, section 3).
+        # Newest first, those without constants last: the order in which Pedro serves its subscriptions.
         memories.sort(key=_pedro_order)
         listeners: Sequence[AlphaMemory] = [memory for memory in memories if memory.on_event is not None]
         is_joined = len(listeners) < len(memories)

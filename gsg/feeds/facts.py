@@ -59,7 +59,7 @@ class IncomingFacts:
         if differences is None:
             return
         if memory.union is None:
-            self.tell(memory, memory.changes_from(source, differences))
+            self.tell_reader(memory, memory.changes_from(source, differences))
         else:
             for fact, stamp in zip(part.went, part.went_stamps, strict=True):
                 memory.union.note_retraction(fact, stamp)
@@ -86,7 +86,7 @@ class IncomingFacts:
         if feed.round != round or not memory.is_fed_by(source):
             return
         if memory.union is None:
-            self.tell(memory, memory.changes_from(source, feed.apply(deltas)))
+            self.tell_reader(memory, memory.changes_from(source, feed.apply(deltas)))
             return
         known, signed = feed.facts, zip(deltas.facts, deltas.signs, strict=True)
         had = {fact: known[fact] for fact, sign in signed if sign < 0 and fact in known}
@@ -102,13 +102,13 @@ class IncomingFacts:
         memory = source.memory
         # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
         if memory.union is None and (memory.users or self._reader.is_fed(memory.alpha)):
-            self.tell(memory, memory.remove_feed(source))
+            self.tell_reader(memory, memory.remove_feed(source))
             return
         memory.sources = memory.other_sources(source)
         if memory.union is not None:
             self._settle_union(memory, source.facts, source.facts)
 
-    def tell(self, memory: AlphaMemory, differences: Differences) -> None:
+    def tell_reader(self, memory: AlphaMemory, differences: Differences) -> None:
         """Facts of a memory have come and gone."""
         if not memory.tested:
             differences = [(fact, sign) for fact, sign in differences if memory.alpha.admits(fact)]

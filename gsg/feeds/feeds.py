@@ -98,7 +98,7 @@ class Feeds:
             start_task,
             lambda memory, contact: self._feed_from(memory, contact, NOWHERE),
             self._end_feed,
-            self._facts.tell,
+            self._facts.tell_reader,
         )
         self.replacing = Replacing(
             holders,
@@ -110,7 +110,7 @@ class Feeds:
             start_task,
             self._post,
             self._end_feed,
-            self._facts.tell,
+            self._facts.tell_reader,
         )
         self.on_memory: Callable[[AlphaMemory, bool], None] = lambda memory, kept: None
         """Hears of each memory when it is kept, and when nobody uses it any more."""
@@ -235,7 +235,7 @@ class Feeds:
             self._broken_feeds.add_feed(link, source.memory, source.number)
             if isinstance(source, Standby):
                 self.standbys.end_standby(source)
-                self.standbys.check(source.memory)
+                self.standbys.check_memory(source.memory)
                 continue
             if source.loading is None:
                 self.replacing.start_replacing(source)
@@ -261,6 +261,7 @@ class Feeds:
     def stop(self) -> None:
         """The peer stops: events wait for their turn no longer."""
         self.order.stop()
+        self.standbys.stop()
         self.events.acknowledger.stop()
 
     # --- feeds ------------------------------------------------------------------------------------------------------------

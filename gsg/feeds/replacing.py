@@ -68,7 +68,7 @@ class Replacing:
             await self.holders.wait_to_meet(to)
         if await self._until_posted(source):
             await self.hand_over(source)
-            self.standbys.check(source.memory)
+            self.standbys.check_memory(source.memory)
 
     async def _until_posted(self, source: Source) -> bool:
         """Set up a feed in the place of one; False where nobody wants it any more."""

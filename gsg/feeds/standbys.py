@@ -18,7 +18,7 @@ from itertools import islice
 
 import dht
 
-from ..background import StartTask
+from ..background import StartTask, Worker
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.anchors import feature_of
 from ..placement.holders import Holders
@@ -82,9 +82,11 @@ class Standbys:
         self._failed: dict[AlphaMemory, tuple[int, float]] = {}
         """Those that do not stand by everywhere yet: how often that was tried, and when it is again. Limit as above."""
         self._all_due = False
-        self._wake = asyncio.Event()
-        """Set when there is something to look at before what failed is tried again, and before LOOK_S have passed."""
-        self._is_working = False
+        self._worker = Worker(start_task, self._work)
+        self._timer: asyncio.TimerHandle | None = None
+        """Wakes the worker when what failed is tried again, or LOOK_S have passed; :meth:`stop` ends it."""
+        self._version, self._look_s = -1, 0.0
+        """That of the holders at the last look at whether lookups have found others, and when the next one is."""
 
     def links_from(self, peer: bytes) -> Collection[PeerLink]:
         """The links by which events may come from a peer: none while all is sure, as only primaries are sent events then."""
@@ -130,18 +132,18 @@ class Standbys:
             if not begun.done():
                 begun.set_result(None)
             # Peers may have come and gone meanwhile, and links broken, which nobody looked at for its sake.
-            self.check(memory)
+            self.check_memory(memory)
 
-    def check(self, memory: AlphaMemory) -> None:
+    def check_memory(self, memory: AlphaMemory) -> None:
         """The feed of a memory comes from another holder, or something does not stand by any more."""
         if memory.anchor != NOWHERE:
             self._due[memory] = None
-            self._work_on()
+            self._worker.wake()
 
     def check_all(self) -> None:
         """Peers have come or gone: other holders may be the others by now."""
         self._all_due = True
-        self._work_on()
+        self._worker.wake()
 
     def end_all_of(self, memory: AlphaMemory) -> None:
         """Nobody uses a memory any more: nothing stands by for it."""
@@ -167,39 +169,28 @@ class Standbys:
 
     # --- the work ---------------------------------------------------------------------------------------------------------
 
-    def _work_on(self) -> None:
-        self._wake.set()
-        if not self._is_working:
-            self._is_working = True
-            self._start_task(self._work())
-
     async def _work(self) -> None:
-        clock = asyncio.get_running_loop().time
-        version, look_s = self._holders.version, clock() + LOOK_S
-        try:
-            while self._sources or self._all_due or self._due or self._failed:
-                await self._until_due(look_s)
-                if clock() >= look_s:
-                    self._all_due |= version != self._holders.version
-                    version, look_s = self._holders.version, clock() + LOOK_S
-                if self._all_due:
-                    self._all_due = False
-                    self._due.update(dict.fromkeys(source.memory for source in self._sources.values()))
-                if not await self._look_at_due():
-                    # To fail may itself be news of a peer: what is to be looked at for it waits as long as what fails at least.
-                    await asyncio.sleep(AGAIN_S[0])
-        finally:
-            self._is_working = False
+        """Look at what is new, and at what failed and is to be tried again by now; begin to wait for what is next."""
+        loop = asyncio.get_running_loop()
+        if loop.time() >= self._look_s:
+            self._all_due |= self._version != self._holders.version
+            self._version, self._look_s = self._holders.version, loop.time() + LOOK_S
+        if self._all_due:
+            self._all_due = False
+            self._due.update(dict.fromkeys(source.memory for source in self._sources.values()))
+        self._due.update(dict.fromkeys(memory for memory, (_, again_s) in self._failed.items() if again_s <= loop.time()))
+        if not await self._look_at_due():
+            # To fail may itself be news of a peer: what is to be looked at for it waits as long as what fails at least.
+            await asyncio.sleep(AGAIN_S[0])
+        self.stop()
+        if self._sources or self._failed:
+            next_s = min([self._look_s, *(again_s for _, again_s in self._failed.values())])
+            self._timer = loop.call_at(next_s, self._worker.wake)
 
-    async def _until_due(self, look_s: float) -> None:
-        """Wait until there is something to look at: what is new, or what failed and is to be tried again, or it is ``look_s``."""
-        self._wake.clear()
-        if not self._due and not self._all_due:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(min([look_s, *(again_s for _, again_s in self._failed.values())])):
-                    await self._wake.wait()
-        now = asyncio.get_running_loop().time()
-        self._due.update(dict.fromkeys(memory for memory, (_, again_s) in self._failed.items() if again_s <= now))
+    def stop(self) -> None:
+        """Look at nothing any more before somebody asks for it, as when the peer stops."""
+        if self._timer is not None:
+            self._timer.cancel()
 
     async def _look_at_due(self) -> bool:
         """Look at what is due; whether all of that stands where it should."""

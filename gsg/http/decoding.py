@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import overload
+from typing import Any, overload
 
 import msgspec
 
 from ..errors import LocalError
 from .protocol import NUMBER, Insert, Notify, Request, Retract, Said
-
-_MSGPACK = msgspec.msgpack.Decoder(Request)
-_JSON = msgspec.json.Decoder(Request)
 
 LARGE_BYTES = 256 * 1024
 """A message that is longer is read in two steps: a smaller one takes some five milliseconds."""
@@ -39,8 +36,6 @@ class _Head(msgspec.Struct, array_like=True, gc=False):
     request: NUMBER
 
 
-_MSGPACK_HEAD = msgspec.msgpack.Decoder(_Head)
-_JSON_HEAD = msgspec.json.Decoder(_Head)
 _TAG = re.compile(r"\s*\[\s*(\d{1,3})\s*,")
 _BEGINNING = re.compile(r"\s*\[\s*\d{1,3}\s*,\s*(-?\d{1,18})\s*,")
 """Of a JSON message whose end cannot be read."""
@@ -64,14 +59,19 @@ class _Large(msgspec.Struct, array_like=True, gc=False):
 
 
 _PUBLISHING: dict[int, type[Insert] | type[Retract] | type[Notify]] = {1: Insert, 2: Retract, 3: Notify}
-_MSGPACK_LARGE = msgspec.msgpack.Decoder(_Large)
-_JSON_LARGE = msgspec.json.Decoder(_Large)
-_MSGPACK_TUPLES = msgspec.msgpack.Decoder(list[msgspec.Raw])
-_JSON_TUPLES = msgspec.json.Decoder(list[msgspec.Raw])
-_MSGPACK_TUPLE = msgspec.msgpack.Decoder(tuple[Said, ...])
-_JSON_TUPLE = msgspec.json.Decoder(tuple[Said, ...])
-
 _Tuple = tuple[Said, ...]
+
+
+class _Format:
+    """How messages of one format, msgpack or JSON, and what stands in them are read."""
+
+    def __init__(self, codec: Any) -> None:  # Any: a module of msgspec; the two have no common type
+        self.request, self.head, self.large, self.tuples, self.tuple = (
+            codec.Decoder(kind).decode for kind in (Request, _Head, _Large, list[msgspec.Raw], _Tuple)
+        )
+
+
+_MSGPACK, _JSON = _Format(msgspec.msgpack), _Format(msgspec.json)
 
 
 class Unread(Sequence[_Tuple]):
@@ -108,7 +108,7 @@ def decode(message: bytes | str) -> Request:
     try:
         if len(message) > LARGE_BYTES and (large := _decode_large(message)) is not None:
             return large
-        request: Request = _JSON.decode(message) if isinstance(message, str) else _MSGPACK.decode(message)
+        request: Request = _format_of(message).request(message)
     except _UNREADABLE as error:
         problem = _problem(error)
     else:
@@ -127,7 +127,6 @@ def _problem(error: Exception) -> str:
 
 def _decode_large(message: bytes | str) -> Request | None:
     """A large request, with what it publishes unread; None for one that is to be read at one stretch."""
-    is_text = isinstance(message, str)
     kind = _PUBLISHING.get(_tag(message))
     if kind is None:
         if len(message) > MAX_QUESTION_BYTES:
@@ -136,14 +135,17 @@ def _decode_large(message: bytes | str) -> Request | None:
                 request=_number(message),
             )
         return None
-    if is_text and (brackets := message.count("[")) > MAX_BRACKETS:  # type: ignore[arg-type]  # it is text
+    if isinstance(message, str) and (brackets := message.count("[")) > MAX_BRACKETS:
         raise _too_many(f"{brackets} opening brackets", f"{MAX_TUPLES} tuples, and {MAX_BRACKETS} brackets", _number(message))
-    large: _Large = (_JSON_LARGE if is_text else _MSGPACK_LARGE).decode(message)  # type: ignore[arg-type]  # by its kind
-    if not is_text and (count := _length(bytes(memoryview(large.tuples)[:5]))) > MAX_TUPLES:
+    format = _format_of(message)
+    large: _Large = format.large(message)
+    if format is _MSGPACK and (count := _length(bytes(memoryview(large.tuples)[:5]))) > MAX_TUPLES:
         raise _too_many(f"{count} tuples", f"{MAX_TUPLES}", large.request)
-    raws = (_JSON_TUPLES if is_text else _MSGPACK_TUPLES).decode(large.tuples)
-    read = (_JSON_TUPLE if is_text else _MSGPACK_TUPLE).decode
-    return kind(large.request, Unread(large.request, raws, read), large.audience)
+    return kind(large.request, Unread(large.request, format.tuples(large.tuples), format.tuple), large.audience)
+
+
+def _format_of(message: bytes | str) -> _Format:
+    return _JSON if isinstance(message, str) else _MSGPACK
 
 
 def _too_many(count: str, expected: str, request: int) -> NotARequest:
@@ -170,7 +172,8 @@ def _length(array: bytes) -> int:
 
 def _number(message: bytes | str) -> int:
     try:
-        return (_JSON_HEAD if isinstance(message, str) else _MSGPACK_HEAD).decode(message).request  # type: ignore[arg-type]  # by its kind
-    except (msgspec.MsgspecError, UnicodeError, ValueError, OverflowError, RecursionError):
+        head: _Head = _format_of(message).head(message)
+        return head.request
+    except _UNREADABLE:
         found = _BEGINNING.match(message) if isinstance(message, str) else None
         return int(found[1]) if found else 0

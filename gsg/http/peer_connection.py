@@ -23,12 +23,10 @@ from .protocol import (
     MAX_MESSAGE_BYTES,
     Ended,
     Failed,
-    Insert,
-    Notify,
     OfSubscription,
+    Publishing,
     Reply,
     Request,
-    Retract,
     Subscribe,
     Subscribed,
     error_of,
@@ -119,7 +117,7 @@ class PeerConnection:
         if self.lost is not None:
             raise _with_next_step(self.lost, CONNECT_AGAIN)
         encoded = _encode(request)
-        if not isinstance(request, (Insert, Retract, Notify)):  # whose tuples were checked
+        if not isinstance(request, Publishing):  # whose tuples were checked
             _check_request(encoded)
         if len(encoded) > MAX_MESSAGE_BYTES:
             raise TooLarge(

@@ -65,25 +65,23 @@ class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
     request: NUMBER
 
 
-class Insert(_Message, tag=1, frozen=True):
-    """Make tuples true. ``audience``: who alone may read them, the ids of peers in hexadecimal; None for everybody."""
+class Publishing(_Message, frozen=True):
+    """What is published. ``audience``: who alone may read it, the ids of peers in hexadecimal; None for everybody."""
 
     tuples: Sequence[tuple[Said, ...]]
     audience: list[str] | None = None
 
 
-class Retract(_Message, tag=2, frozen=True):
-    """Make tuples untrue, for everybody or for an audience as in Insert."""
-
-    tuples: Sequence[tuple[Said, ...]]
-    audience: list[str] | None = None
+class Insert(Publishing, tag=1, frozen=True):
+    """Make tuples true."""
 
 
-class Notify(_Message, tag=3, frozen=True):
-    """Events, for everybody or for an audience as in Insert."""
+class Retract(Publishing, tag=2, frozen=True):
+    """Make tuples untrue: those for everybody, or those for the audience."""
 
-    tuples: Sequence[tuple[Said, ...]]
-    audience: list[str] | None = None
+
+class Notify(Publishing, tag=3, frozen=True):
+    """Events."""
 
 
 class Subscribe(_Message, tag=4, frozen=True):
@@ -189,22 +187,20 @@ class UpToDate(_Message, tag=14, frozen=True):
     """The rows sent are the answer; what follows are its changes."""
 
 
-class Ended(_Message, tag=15, frozen=True):
+class _Problem(_Message, frozen=True):
+    why: Failed
+
+
+class Ended(_Problem, tag=15, frozen=True):
     """The subscription has ended without being asked to; Failed's fields say why."""
 
-    why: Failed
 
-
-class Dropped(_Message, tag=17, frozen=True):
+class Dropped(_Problem, tag=17, frozen=True):
     """Events of the subscription were dropped because the client did not read them, and it goes on; ``why`` is of an Overrun."""
 
-    why: Failed
 
-
-class OutOfDate(_Message, tag=25, frozen=True):
+class OutOfDate(_Problem, tag=25, frozen=True):
     """Rows of the subscription may be out of date, and it goes on; ``why`` is of a Stale."""
-
-    why: Failed
 
 
 class Explained(_Message, tag=18, frozen=True):
@@ -264,31 +260,30 @@ OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended
 Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Report | Explained | Holdings | Reasons | Drawing | Keys
 
 
+_ATTRIBUTES = {
+    "BadText": ("line", "column", "source_line"),
+    "Overrun": ("lost",),
+    "TooManyTokens": ("tokens", "limit"),
+    "Refused": ("again_s",),
+}
+"""What errors say besides their text, by their kind: attributes of the error, and fields of Failed."""
+
+
 def failed(request: int, error: errors.GsgError) -> Failed:
     """The message for an error."""
-    if isinstance(error, errors.BadText):
-        return Failed(request, "BadText", error.problem, error.line, error.column, error.source_line)
-    if isinstance(error, errors.TooManyTokens):
-        return Failed(request, "TooManyTokens", str(error), tokens=error.tokens, limit=error.limit)
-    if isinstance(error, errors.Refused):
-        return Failed(request, "Refused", str(error), again_s=error.again_s or 0.0)
-    lost = error.lost if isinstance(error, errors.Overrun) else 0
-    return Failed(request, type(error).__name__, str(error), lost=lost)
+    kind = type(error).__name__
+    told = {name: value for name in _ATTRIBUTES.get(kind, ()) if (value := getattr(error, name))}
+    return Failed(request, kind, error.problem if isinstance(error, errors.BadText) else str(error), **told)
 
 
 def error_of(message: Failed) -> errors.GsgError:
     """The error that a message tells of; the nearest class of ours where the peer knows kinds that we do not."""
-    if message.kind == "BadText":
-        return errors.BadText(
-            message.problem, line=message.line, column=message.column, source_line=message.source_line, what="subscription"
-        )
-    if message.kind == "Overrun":
-        return errors.Overrun(message.problem, lost=message.lost)
-    if message.kind == "TooManyTokens":
-        return errors.TooManyTokens(message.problem, tokens=message.tokens, limit=message.limit)
-    if message.kind == "Refused":
-        return errors.Refused(message.problem, again_s=message.again_s if 0 < message.again_s <= LONGEST_WAIT_S else None)
     kind = getattr(errors, message.kind, None)
-    if isinstance(kind, type) and issubclass(kind, errors.GsgError):
-        return kind(message.problem)
-    return errors.RemoteError(f"{message.kind}: {message.problem}")
+    if not isinstance(kind, type) or not issubclass(kind, errors.GsgError):
+        return errors.RemoteError(f"{message.kind}: {message.problem}")
+    told = {name: getattr(message, name) for name in _ATTRIBUTES.get(message.kind, ())}
+    if kind is errors.BadText:
+        told["what"] = "subscription"
+    elif kind is errors.Refused and not 0 < message.again_s <= LONGEST_WAIT_S:
+        told["again_s"] = None
+    return kind(message.problem, **told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import nullcontext
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -41,6 +42,7 @@ from .protocol import (
     Insert,
     Keys,
     Notify,
+    Publishing,
     Reasons,
     Reply,
     Report,
@@ -143,10 +145,7 @@ class Session:
 
     async def _carry_out(self, request: Request, size_bytes: int, places: int, tasks: asyncio.TaskGroup) -> None:
         try:
-            if isinstance(request, _QUESTIONS):
-                async with self._asking:
-                    await self._reply(request, size_bytes, tasks)
-            else:
+            async with self._asking if isinstance(request, _QUESTIONS) else nullcontext():
                 await self._reply(request, size_bytes, tasks)
         finally:
             for _ in range(places):
@@ -168,7 +167,7 @@ class Session:
 
     async def _answer(self, request: Request, size_bytes: int, tasks: asyncio.TaskGroup) -> Reply | None:
         number = request.request
-        if isinstance(request, (Insert, Retract, Notify)):
+        if isinstance(request, Publishing):
             self._allowance.publish(len(request.tuples), size_bytes, asyncio.get_running_loop().time())
         match request:
             case Insert():

@@ -19,7 +19,7 @@ from .files.encoding import MARK
 from .parse_cache.skeletons import Skeletons
 from .query import Query
 
-LANGUAGES = {"gsg": "gsg.languages.script", "sparql": "gsg.languages.sparql.standing"}
+LANGUAGES = {"gsg": "gsg.languages.script", "sparql": "gsg.languages.sparql"}
 """Name of each language, and the module that reads it."""
 
 _FIRST_WORD = re.compile(r"(?:[\s\ufeff]|#[^\n]*(?:\n|\Z))*([A-Za-z]+)")

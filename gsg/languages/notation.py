@@ -13,6 +13,7 @@ from types import MappingProxyType
 import rete
 from rete import algebra
 from rete.algebra import Aggregate, Computation, Order, PathStep, Test
+from rete.operators.exists import Existence
 from rete.operators.join import Join, Node
 
 from ..tuples.terms import n3
@@ -40,10 +41,8 @@ def _aggregates(tree: algebra.Algebra) -> Iterator[tuple[str, str]]:
     if isinstance(tree, algebra.Grouped):
         for name, aggregate in tree.aggregates:
             yield name, _aggregate_text(aggregate)
-    for field in ("left", "right", "child", "pattern"):
-        inner = getattr(tree, field, None)
-        if inner is not None:
-            yield from _aggregates(inner)
+    for part in algebra.parts_of(tree).values():
+        yield from _aggregates(part)
 
 
 def variable_text(name: str) -> str:
@@ -237,24 +236,20 @@ def node_detail(node: Node) -> str:
         places = list(zip(node.spec.token_key, node.spec.fact_key, strict=True))
         on = ", ".join(f"position {position} = column {column}" for column, position in places)
         return f"{alpha_text(node.spec.alpha)} {f'on {on}' if on else ''}".strip()
-    key = getattr(node, "key", None)
-    match key:
-        case ("filter", test, _):
+    match type(node).__name__, getattr(node, "key", None):
+        case "Selection", (_, test, _):
             return test_text(test)
-        case ("extend", value, _):
+        case "Extension", (_, value, _):
             return _computation_text(value)
-        case ("group", _, aggregates, _):
+        case "Groups", (_, _, aggregates, _):
             return ", ".join(_aggregate_text(aggregate) for aggregate, _ in aggregates)
-        case ("values", rows, _, _):
+        case "InlineRows", (_, rows, _, _):
             return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
-        case ("slice", _, order, _, _, offset, limit):
+        case "Sliced", (_, _, order, _, _, offset, limit):
             return operator_text(algebra.Slice(algebra.Basic(), order, offset, limit))
     return ""
 
 
 def is_negated(node: object) -> bool:
     """Whether it is an EXISTS that is to have no solution."""
-    match getattr(node, "key", None):
-        case ("exists", _, _, negated, *_):
-            return bool(negated)
-    return False
+    return isinstance(node, Existence) and node.negated

@@ -39,7 +39,7 @@ class Tracing:
         """Hear of what these do from now on."""
         rendezvous.on_fact, rendezvous.on_copy, rendezvous.on_event = self.fact_changed, self.fact_copied, self.event_matched
         rendezvous.conditions.on_change = self.condition_changed
-        publisher.on_facts, publisher.on_events = self.facts_published, self.events_published
+        publisher.on_facts, publisher.record.on_events = self.facts_published, self.events_published
         feeds.on_memory = self.memory_changed
 
     def start(self) -> None:

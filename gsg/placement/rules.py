@@ -17,7 +17,7 @@ NOWHERE = -1
 
 
 REPLICAS = 3
-"""How many peers hold a key (DESIGN section 6), where there are so many: all but one may die at once."""
+"""How many peers hold a key, where there are so many: all but one may die at once."""
 
 
 class Anchor(StrEnum):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Sequence
 from itertools import accumulate
 from typing import Protocol
 
 from ..errors import PeerUnreachable
+from ..placement.holders import Holders
+from ..storage.clock import CLOCKS_APART_S, HybridClock
 from ..tuples.audiences import Audience
 from ..tuples.features import HOME
 from ..tuples.long_constants import Remains, remains_of
@@ -16,46 +19,13 @@ from ..tuples.sizes import size_bytes
 from ..tuples.terms import Tuple
 from ..wire.messages import After, Done, Event, Flash, Message, Origin, Part, Publish
 from ..wire.waiting import late
+from .order import SentNumbers
 from .parcels import Parcel
-from .resending import Said
+from .resending import RecentlyAcknowledged, Said
 
-
-class Numbering(Protocol):
-    """What a batch needs of its publisher: numbers and stamps, and what was said of whom (publisher.py)."""
-
-    own_id: bytes
-
-    @property
-    def unsure(self) -> bool:
-        """Whether a receiver may be taken for a holder that it is not: it is to look, also where something is sent again."""
-
-    @property
-    def forgotten(self) -> int:
-        """How often a rendezvous could not be reached; when it changes, :meth:`known` is to be asked of what was said before."""
-
-    def known(self, after: After) -> After:
-        """What was said of other rendezvous, without those that could not be reached since."""
-
-    def number(self) -> int:
-        """The number of a message of facts."""
-
-    def numbered(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
-        """The events with the numbers by which they are known wherever they arrive; each is to be sent, once."""
-
-    def named_after(self, parcel: Parcel) -> After:
-        """What comes before the last number of a parcel by other rendezvous."""
-
-    def stamp(self) -> int:
-        """A time for facts that is later than all before."""
-
-    def goes(self, batch: Facts) -> None:
-        """Facts are about to be sent, for the first time."""
-
-    def keep(self, parcel: Parcel, said: Said) -> None:
-        """A rendezvous has acknowledged events: should it die in the next moment, they are sent again."""
-
-    def now(self) -> float:
-        """The time, in seconds since any moment."""
+UNDER_WAY = 10_000
+UNDER_WAY_FACTS = 100_000
+"""Batches of facts, of which it is known what was sent after them; beyond, the oldest is forgotten."""
 
 
 class Batch(Protocol):
@@ -83,7 +53,7 @@ class Facts:
 
     def __init__(
         self,
-        publisher: Numbering,
+        record: SendRecord,
         sign: int,
         facts: Sequence[Tuple],
         size_bytes: int,
@@ -92,7 +62,7 @@ class Facts:
         calls: Sequence[int] = (),
         stamp: int = 0,
     ) -> None:
-        self._publisher = publisher
+        self._record = record
         self._sign = sign
         self.facts = facts
         self.size_bytes = size_bytes
@@ -121,7 +91,7 @@ class Facts:
         """Whether all of its calls are."""
         return self._calls <= 0
 
-    def over(self) -> None:
+    def end_call(self) -> None:
         """One of its calls is done with it."""
         self._calls -= 1
 
@@ -129,40 +99,40 @@ class Facts:
         """All of its calls are done, and only what was said is to be known yet."""
         self.said, self.facts = list(map(remains_of, self.facts)), ()
 
-    def go(self) -> None:
+    def stamp_once(self) -> None:
         """It is its turn: what comes after it is later. The stamp is one, however often facts are sent."""
         if not self._goes:
             self._goes = True
-            self.stamp = self.stamp or self._publisher.stamp()
-            self._publisher.goes(self)
+            self.stamp = self.stamp or self._record.clock.next_stamp()
+            self._record.begin_facts(self)
 
     def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
         """Each message has a number, and names those before it only; of several calls, what it has of each of them."""
-        self.go()
+        self.stamp_once()
         if len(self._ends) < 2:
             for parcel in parcels:
-                parcel.last = self._publisher.number()
+                parcel.last = self._record.next_number()
             return ()
         # As if each call were sent by itself: a subscriber puts them in order, whichever rendezvous they come by.
-        self._forgotten = self._publisher.forgotten
+        self._forgotten = self._record.sent.forgotten
         pieces: list[tuple[int, int, int]] = []
         for at, parcel in enumerate(parcels):
             of_each = Counter(bisect_right(self._ends, number) for number in parcel.numbers)
             pieces += [(call, at, facts) for call, facts in of_each.items()]
         for _, at, facts in sorted(pieces):
             parcel = parcels[at]
-            parcel.last = self._publisher.number()
-            parcel.parts.append(Part(facts, parcel.last, self._publisher.named_after(parcel)))
+            parcel.last = self._record.next_number()
+            parcel.parts.append(Part(facts, parcel.last, self._record.name_others(parcel)))
         return parcels
 
     def message(self, parcel: Parcel, request: int, after: After) -> Message:
         """A Publish."""
         facts = [self.facts[number] for number in parcel.numbers]
-        origin = Origin(self._publisher.own_id, parcel.last, [] if parcel.parts else after)
-        unsure, audience, parts = self._publisher.unsure, self._audience, parcel.parts
-        if parts and self._publisher.forgotten != self._forgotten:
+        origin = Origin(self._record.own_id, parcel.last, [] if parcel.parts else after)
+        unsure, audience, parts = self._record.unsure, self._audience, parcel.parts
+        if parts and self._record.sent.forgotten != self._forgotten:
             # Nobody is to wait for what was to go to a rendezvous that could not be reached meanwhile.
-            parts = [Part(part.facts, part.number, self._publisher.known(part.after)) for part in parts]
+            parts = [Part(part.facts, part.number, self._record.sent.still_known(part.after)) for part in parts]
         return Publish(request, self._sign, facts, parcel.places, self.stamp, False, unsure, origin, audience, parts)
 
     def acknowledged(self, parcel: Parcel, done: Done) -> None:
@@ -186,8 +156,8 @@ class Events:
 
     is_events = True
 
-    def __init__(self, publisher: Numbering, events: Sequence[tuple[Tuple, str | None]], audience: Audience | None) -> None:
-        self._publisher = publisher
+    def __init__(self, record: SendRecord, events: Sequence[tuple[Tuple, str | None]], audience: Audience | None) -> None:
+        self._record = record
         self._audience = audience
         self._events = events
         self._numbered: list[Event] | None = None
@@ -195,7 +165,7 @@ class Events:
     def begin(self, parcels: Sequence[Parcel]) -> Sequence[Parcel]:
         """Give the numbers, once, however often the events are sent. What is between those of one message went by others."""
         if self._numbered is None:
-            self._numbered = self._publisher.numbered(self._events)
+            self._numbered = self._record.number_events(self._events)
         for parcel in parcels:
             parcel.last = self._numbered[parcel.numbers[-1]].number
         return parcels
@@ -204,14 +174,14 @@ class Events:
         """A Flash."""
         assert self._numbered is not None, "begin() comes first"
         events = [self._numbered[number] for number in parcel.numbers]
-        unsure, audience = self._publisher.unsure, self._audience
-        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=unsure, after=after, audience=audience)
+        unsure, audience = self._record.unsure, self._audience
+        return Flash(request, self._record.own_id, events, parcel.places, unsure=unsure, after=after, audience=audience)
 
     def acknowledged(self, parcel: Parcel, done: Done) -> None:
         """The rendezvous has forwarded the events, and may die before they arrive."""
         assert self._numbered is not None, "begin() comes first"
         events = [self._numbered[number] for number in parcel.numbers]
-        self._publisher.keep(parcel, Said(events, parcel.places, self._publisher.now(), self._audience))
+        self._record.keep_events(parcel, Said(events, parcel.places, self._record.now(), self._audience))
 
 
 class Again:
@@ -219,8 +189,8 @@ class Again:
 
     is_events = True
 
-    def __init__(self, publisher: Numbering, said: Sequence[Said]) -> None:
-        self._publisher = publisher
+    def __init__(self, record: SendRecord, said: Sequence[Said]) -> None:
+        self._record = record
         self._audience = said[0].audience
         self._said_s = [one.said_s for one in said for _ in one.events]
         self._events = [event for one in said for event in one.events]
@@ -236,16 +206,96 @@ class Again:
 
     def message(self, parcel: Parcel, request: int, after: After) -> Message:
         """A Flash, which says how late they are as it goes: to reach its holder may have taken seconds."""
-        now = self._publisher.now()
+        now = self._record.now()
         events = [late(self._events[number], now - self._said_s[number]) for number in parcel.numbers]
-        return Flash(request, self._publisher.own_id, events, parcel.places, unsure=True, after=after, audience=self._audience)
+        return Flash(request, self._record.own_id, events, parcel.places, unsure=True, after=after, audience=self._audience)
 
     def acknowledged(self, parcel: Parcel, done: Done) -> None:
         """They were kept when they were sent."""
 
-    def said(self, numbers: Sequence[int], places: Sequence[bytes]) -> list[Said]:
+    def said_of(self, numbers: Sequence[int], places: Sequence[bytes]) -> list[Said]:
         """Some of them, to be kept or sent once more."""
         return [
             Said([self._events[number]], [there], self._said_s[number], self._audience)
             for number, there in zip(numbers, places, strict=True)
         ]
+
+
+class SendRecord:
+    """What one publisher has said: the numbers and stamps that it gave, what went to which rendezvous, what is under way, and what
+    may have to go once more. ``clock`` is its peer's clock of changes."""
+
+    def __init__(self, own_id: bytes, holders: Holders, clock: HybridClock) -> None:
+        self.own_id = own_id
+        self.clock = clock
+        self._holders = holders
+        self.last = max(clock.now_us(), clock.latest + int(CLOCKS_APART_S * 1_000_000) if clock.latest else 0)
+        """The last number given. It begins with the time, or where the clock is behind a former life with what is kept of that,
+        which may be so much older than its last number: a peer that comes back with its id does not repeat itself."""
+        self.sent = SentNumbers()
+        self.recent = RecentlyAcknowledged()
+        self.under_way: deque[Facts] = deque()
+        """Facts that are under way, and those that were sent since the first of these: of those what would remain, so that no long
+        text waits for the first. Limits: UNDER_WAY, and UNDER_WAY_FACTS of those."""
+        self._remaining_facts = 0
+        self.on_events: Callable[[Sequence[Event]], None] | None = None
+        """Hears of events before they are sent."""
+
+    @property
+    def unsure(self) -> bool:
+        """Whether a receiver may be taken for a holder that it is not: it is to look, also where something is sent again."""
+        return self._holders.unsure
+
+    @staticmethod
+    def now() -> float:
+        """The time, in seconds since any moment."""
+        return asyncio.get_running_loop().time()
+
+    def next_number(self) -> int:
+        """The number of a message of facts."""
+        self.last += 1
+        return self.last
+
+    def number_events(self, events: Sequence[tuple[Tuple, str | None]]) -> list[Event]:
+        """The events with the numbers by which they are known wherever they arrive; each is to be sent, once."""
+        made = [Event(number, items, text) for number, (items, text) in enumerate(events, self.last + 1)]
+        self.last += len(made)
+        if self.on_events is not None:
+            self.on_events(made)
+        return made
+
+    def name_others(self, parcel: Parcel) -> After:
+        """A parcel is about to be sent: what comes before its last number by other rendezvous."""
+        now = self.now()
+        self.sent.note_sending(parcel.holder.id, parcel.last, now)
+        return self.sent.others(parcel.holder.id, now)
+
+    def keep_events(self, parcel: Parcel, said: Said) -> None:
+        """A rendezvous has acknowledged events: should it die in the next moment, they are sent again."""
+        if parcel.holder.id != self.own_id:
+            self.recent.keep_events(parcel.holder.id, said, self.now(), parcel.size_bytes)
+
+    def begin_facts(self, batch: Facts) -> None:
+        """Facts are about to be sent, for the first time."""
+        self.under_way.append(batch)
+        if len(self.under_way) > UNDER_WAY:
+            self._forget_oldest()
+
+    def end_call(self, batch: Facts) -> None:
+        """One call is done with the facts that it has sent, alone or with others."""
+        batch.end_call()
+        while self.under_way and self.under_way[0].is_done:
+            self._forget_oldest()
+        if self.under_way and batch.is_done and self.under_way[0].stamp < batch.stamp:
+            batch.remember_remains()
+            self._remaining_facts += len(batch.said)
+            while self._remaining_facts > UNDER_WAY_FACTS:
+                self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        self._remaining_facts -= len(self.under_way.popleft().said)
+
+    def said_since(self, batch: Facts) -> set[Remains]:
+        """What would remain of the facts of all that was sent after a batch."""
+        since = [later for later in self.under_way if later.stamp > batch.stamp]
+        return {remains for later in since for remains in (later.said or map(remains_of, later.facts))}

@@ -11,9 +11,11 @@ left, so that its order is kept; what other callers publish may go between.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar
 
+from ..background import in_turns
 from ..tuples import terms as model
 from ..tuples.audiences import Audience
 from ..tuples.sizes import parts, total_bytes
@@ -69,35 +71,24 @@ class Caller:
         said = tuples if isinstance(tuples, Sequence) else list(tuples)
         if not self._in_line and len(said) <= PART_TUPLES:
             return [await send([model.fact(items) for items in said])]
-        self._in_line += 1
-        try:
+        with contextlib.ExitStack() as place:
+            self._in_line += 1
+            place.callback(self._leave_line)
             await self._turn.acquire()
-        except BaseException:
-            self._in_line -= 1
-            raise
-        in_line = True
+            place.callback(self._turn.release)
+            return await _in_parts(await _checked(said), send, place.close)
 
-        def leave() -> None:
-            nonlocal in_line
-            if in_line:
-                in_line = False
-                self._in_line -= 1
-                self._turn.release()
-
-        try:
-            return await _in_parts(await _checked(said), send, leave)
-        finally:
-            leave()
+    def _leave_line(self) -> None:
+        self._in_line -= 1
 
 
 async def _checked(said: Sequence[Iterable[object]]) -> list[list[Tuple]]:
     """The tuples in parts, all of them looked at. Raises BadTerm."""
     found: list[list[Tuple]] = []
-    for begin in range(0, len(said), PART_TUPLES):
+    async for begin in in_turns(range(0, len(said), PART_TUPLES)):
         facts = [model.fact(items) for items in said[begin : begin + PART_TUPLES]]
         total_bytes(facts)
         found += [facts[part] for part in parts(facts, PART_TUPLES)]
-        await asyncio.sleep(0)
     return found
 
 

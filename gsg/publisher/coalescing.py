@@ -15,13 +15,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Protocol
 
 from ..errors import GsgError, PeerUnreachable
 from ..tuples.audiences import Audience
 from ..tuples.terms import Tuple
 from ..wire.admission import RUN_CALLS
-from .batches import Facts
+from .batches import Facts, SendRecord
 from .turns import Turn, Turns
 
 SMALL_FACTS = 100
@@ -39,24 +38,9 @@ class Cue(Enum):
     ALONE = "send your own again"
 
 
-class MakeBatch(Protocol):
-    """Makes a batch; see :class:`gsg.publisher.batches.Facts`."""
-
-    def __call__(
-        self,
-        sign: int,
-        facts: Sequence[Tuple],
-        size_bytes: int,
-        audience: Audience | None,
-        *,
-        calls: Sequence[int] = (),
-        stamp: int = 0,
-    ) -> Facts: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Share:
-    """One call's part of a batch that was answered; it says when it is done with it (:meth:`gsg.publisher.batches.Facts.over`)."""
+    """One call's part of a batch that was answered, which counts the calls that are done with it (:meth:`Facts.end_call`)."""
 
     batch: Facts
     numbers: range
@@ -94,7 +78,7 @@ class Call:
         """The number of the first of them in the batch."""
         self.cue: asyncio.Future[Cue] = asyncio.get_running_loop().create_future()
 
-    def tell(self, cue: Cue) -> None:
+    def give_cue(self, cue: Cue) -> None:
         """Say how it goes on; who has gone is told nothing."""
         if not self.cue.done():
             self.cue.set_result(cue)
@@ -113,7 +97,7 @@ class Run:
         """Once it is sent."""
         self._facts = 0
 
-    def takes(self, sign: int, audience: Audience | None, facts: Sequence[Tuple]) -> bool:
+    def has_room_for(self, sign: int, audience: Audience | None, facts: Sequence[Tuple]) -> bool:
         """Whether a call may join."""
         return (
             sign == self.sign
@@ -122,24 +106,24 @@ class Run:
             and self._facts + len(facts) <= RUN_FACTS
         )
 
-    def join(self, facts: Sequence[Tuple], size_bytes: int) -> Call:
+    def add_call(self, facts: Sequence[Tuple], size_bytes: int) -> Call:
         """One call more; the first one is to send."""
         call = Call(facts, size_bytes)
         if not self.calls:
-            call.tell(Cue.SEND)
+            call.give_cue(Cue.SEND)
         self.calls.append(call)
         self._facts += len(facts)
         return call
 
-    def leave(self, call: Call) -> bool:
+    def remove_call(self, call: Call) -> bool:
         """A caller has gone before anything was sent; the next one is to send then. Whether any is left."""
         self._facts -= len(call.facts)
         self.calls.remove(call)
         if self.calls:
-            self.calls[0].tell(Cue.SEND)
+            self.calls[0].give_cue(Cue.SEND)
         return bool(self.calls)
 
-    def together(self) -> list[Tuple]:
+    def all_facts(self) -> list[Tuple]:
         """The facts of all, in order."""
         facts: list[Tuple] = []
         for call in self.calls:
@@ -148,17 +132,17 @@ class Run:
         return facts
 
 
-class Together:
+class Coalescing:
     """The calls of one publisher. ``carry_out(batch, turn)`` sends a batch at this turn, or the next, and waits for answers."""
 
-    def __init__(self, turns: Turns, make: MakeBatch, carry_out: Callable[[Facts, Turn | None], Awaitable[None]]) -> None:
+    def __init__(self, turns: Turns, record: SendRecord, carry_out: Callable[[Facts, Turn | None], Awaitable[None]]) -> None:
         self._turns = turns
-        self._make = make
+        self._record = record
         self._carry_out = carry_out
         self._run: Run | None = None
         """The last one; others may join it while it is the last that waits for its turn."""
 
-    async def say(self, sign: int, facts: Sequence[Tuple], size_bytes: int, audience: Audience | None) -> Share:
+    async def publish_facts(self, sign: int, facts: Sequence[Tuple], size_bytes: int, audience: Audience | None) -> Share:
         """Make facts true or untrue, alone or together with those of others; they were looked at, can travel, and are no longer
         than this as encoded.
 
@@ -167,12 +151,12 @@ class Together:
         if len(facts) > SMALL_FACTS or size_bytes > SMALL_BYTES:
             return await self._alone(sign, facts, size_bytes, audience)
         run = self._run
-        if run is None or not self._turns.is_last(run.turn) or not run.takes(sign, audience, facts):
+        if run is None or not self._turns.is_last(run.turn) or not run.has_room_for(sign, audience, facts):
             turn = self._turns.line_up(is_patient=True)
             if turn.is_here:
                 return await self._alone(sign, facts, size_bytes, audience, turn=turn)
             run = self._run = Run(sign, audience, turn)
-        call = run.join(facts, size_bytes)
+        call = run.add_call(facts, size_bytes)
         try:
             cue = await call.cue
             if cue is Cue.SEND:
@@ -190,36 +174,38 @@ class Together:
             # What has changed already is what it should be: that counts as well.
             return replace(await self._alone(sign, facts, size_bytes, audience, stamp=run.batch.stamp), before=share)
         finally:
-            run.batch.over()
+            run.batch.end_call()
 
     def _left(self, run: Run, call: Call) -> None:
         """A caller has gone while it waited."""
         if run.batch is not None:
-            run.batch.over()
-        elif not run.leave(call):
-            self._turns.leave(run.turn)
+            run.batch.end_call()
+        elif not run.remove_call(call):
+            self._turns.leave_turn(run.turn)
 
     async def _send(self, run: Run) -> Cue:
         """Send a run whose turn it is, and tell the others what came of it."""
-        facts, size_bytes = run.together(), sum(call.size_bytes for call in run.calls)
-        batch = run.batch = self._make(run.sign, facts, size_bytes, run.audience, calls=[len(call.facts) for call in run.calls])
-        batch.go()
+        facts, size_bytes = run.all_facts(), sum(call.size_bytes for call in run.calls)
+        batch = run.batch = Facts(
+            self._record, run.sign, facts, size_bytes, run.audience, calls=[len(call.facts) for call in run.calls]
+        )
+        batch.stamp_once()
         cue = Cue.ALONE
-        self._turns.begun()
+        self._turns.begin_round()
         try:
             await self._carry_out(batch, run.turn)
             cue = Cue.SENT
         except GsgError:
             if len(run.calls) == 1:
-                batch.over()
+                batch.end_call()
                 raise
         except BaseException:
-            batch.over()
+            batch.end_call()
             raise
         finally:
-            self._turns.ended()
+            self._turns.end_round()
             for other in run.calls:
-                other.tell(cue)
+                other.give_cue(cue)
         return cue
 
     async def _alone(
@@ -232,15 +218,15 @@ class Together:
         turn: Turn | None = None,
         stamp: int = 0,
     ) -> Share:
-        batch = self._make(sign, facts, size_bytes, audience, stamp=stamp)
+        batch = Facts(self._record, sign, facts, size_bytes, audience, stamp=stamp)
         if turn is not None:
-            self._turns.begun()
+            self._turns.begin_round()
         try:
             await self._carry_out(batch, turn)
         except BaseException:
-            batch.over()
+            batch.end_call()
             raise
         finally:
             if turn is not None:
-                self._turns.ended()
+                self._turns.end_round()
         return Share(batch, range(len(facts)))

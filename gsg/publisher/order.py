@@ -37,7 +37,7 @@ class SentNumbers:
         self._last: dict[bytes, _Last] = {}
         """By rendezvous. Limit: NAMED."""
 
-    def sending(self, rendezvous: bytes, number: int, now: float, *, is_event: bool = False) -> None:
+    def note_sending(self, rendezvous: bytes, number: int, now: float, *, is_event: bool = False) -> None:
         """A message up to this number, of events or of facts, is about to be sent."""
         last = self._last.get(rendezvous)
         if last is None:
@@ -49,29 +49,29 @@ class SentNumbers:
         if is_event and number > last.event:
             last.event = number
 
-    def acknowledged(self, rendezvous: bytes, number: int, now: float) -> None:
+    def acknowledge(self, rendezvous: bytes, number: int, now: float) -> None:
         """The rendezvous has forwarded everything up to this number."""
         last = self._last.get(rendezvous)
         if last is not None and number >= last.acknowledged:
             last.acknowledged, last.acknowledged_s = number, now
 
-    def passed(self, rendezvous: bytes, number: int, now: float) -> After:
+    def note_passed(self, rendezvous: bytes, number: int, now: float) -> After:
         """Events up to this number were forwarded as they were sent; returns what they have to say of the others."""
         last = self._last.get(rendezvous)
         if last is None or number < last.number:
-            self.sending(rendezvous, number, now, is_event=True)
-            self.acknowledged(rendezvous, number, now)
+            self.note_sending(rendezvous, number, now, is_event=True)
+            self.acknowledge(rendezvous, number, now)
         else:
             last.number = last.event = last.acknowledged = number
             last.acknowledged_s = now
         return self.others(rendezvous, now)
 
-    def forget(self, rendezvous: bytes) -> None:
+    def forget_rendezvous(self, rendezvous: bytes) -> None:
         """The rendezvous cannot be reached: nobody is to wait for what went there."""
         if self._last.pop(rendezvous, None) is not None:
             self.forgotten += 1
 
-    def known(self, after: After) -> After:
+    def still_known(self, after: After) -> After:
         """What was said of other rendezvous, without those that could not be reached since."""
         return [one for one in after if one[0] in self._last]
 

@@ -63,7 +63,7 @@ UNANSWERED = 6
 
 
 class _Wanted:
-    """What one peer asks for. It says so itself: :meth:`add` raises PeerMisbehaved for positions that no tuple has."""
+    """What one peer asks for. It says so itself: :meth:`add_keys` raises PeerMisbehaved for positions that no tuple has."""
 
     __slots__ = ("_constants", "_hashes", "anything", "keys", "until_s")
 
@@ -75,9 +75,9 @@ class _Wanted:
         self._constants = 0
         self._hashes = False
         """Whether hashes of long constants are among them: mostly none are, and events need not be looked at for those."""
-        self.add(keys)
+        self.add_keys(keys)
 
-    def add(self, keys: Iterable[KeyInUse]) -> None:
+    def add_keys(self, keys: Iterable[KeyInUse]) -> None:
         """More is asked for."""
         for arity, position, constant in keys:
             place = (arity, position)
@@ -122,7 +122,8 @@ class Interests:
         self._responsibility = responsibility
         self._own = exchange.own.contact.id
         self._of_peer: dict[bytes, _Wanted] = {}
-        self._links: dict[PeerLink, bytes] = {}
+        self._links: set[PeerLink] = set()
+        """Those by which what is known of their peers was told: it goes with them."""
         self._asked_s: dict[bytes, float] = {}
         """When each peer that has not answered yet was asked."""
         self._unanswered: dict[PeerLink, deque[float]] = {}
@@ -130,39 +131,39 @@ class Interests:
         its own question. Limit: UNANSWERED of each. An answer that comes without being asked for is nothing."""
         self._sure_until_s = 0.0
 
-    def heard(self, link: PeerLink, interest: Interest) -> None:
+    def take_interest(self, link: PeerLink, interest: Interest) -> None:
         """A rendezvous says what it asks for. What it tells of later comes after this, by the same link."""
         peer = link.contact.id
         unanswered = self._unanswered.get(link)
         if unanswered:
             # The lease counts from the question, so that the other side's ends later.
             self._of_peer[peer] = _Wanted(unanswered.popleft() + LEASE_S, interest.anything, interest.keys)
-            self._links[link] = peer
+            self._links.add(link)
             if not unanswered:
                 del self._unanswered[link]
                 self._asked_s.pop(peer, None)
 
-    def told(self, link: PeerLink, interested: Interested) -> None:
+    def add_interest(self, link: PeerLink, interested: Interested) -> None:
         """A rendezvous has told of more, and waits for the acknowledgement."""
         wanted = self._of_peer.get(link.contact.id)
         # When its lease is over, nobody relies on it: it is asked anew.
         if wanted is not None and wanted.until_s > asyncio.get_running_loop().time():
-            wanted.add(interested.keys)
+            wanted.add_keys(interested.keys)
             wanted.anything |= interested.anything
             if wanted.anything:
                 self._sure_until_s = 0.0
         link.send(Done(interested.request))
 
-    def lost(self, link: PeerLink) -> None:
+    def drop_link(self, link: PeerLink) -> None:
         """A link is gone, and with it what was told by it."""
         if self._unanswered.pop(link, None):
             self._asked_s.pop(link.contact.id, None)
-        peer = self._links.pop(link, None)
-        if peer is not None:
-            self._of_peer.pop(peer, None)
+        if link in self._links:
+            self._links.discard(link)
+            self._of_peer.pop(link.contact.id, None)
             self._sure_until_s = 0.0
 
-    def forget(self) -> None:
+    def forget_all(self) -> None:
         """Peers have come or gone."""
         self._of_peer.clear()
         self._links.clear()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from ..tuples.audiences import Audience
 from ..wire.messages import Event
+from ..wire.waiting import BoundedQueue, Room
 
 KEPT_S = 2.0
 """How long before a rendezvous was last heard of it may have acknowledged what had not left it yet."""
@@ -47,38 +48,40 @@ class _Kept:
     acknowledged: bool
 
 
-class Lately:
+class RecentlyAcknowledged:
     """What the rendezvous of one publisher have acknowledged of late."""
 
     def __init__(self) -> None:
-        self._kept: deque[_Kept] = deque()
-        self._events = 0
-        self._bytes = 0
+        self._kept: BoundedQueue[_Kept] = BoundedQueue(Room(EVENTS_BYTES, each_bytes=0), EVENTS)
         self._beyond: deque[tuple[bytes, float, int]] = deque()
         """What went for want of room: whose it was, when the first of it was acknowledged, and how many events. Limit: BEYOND."""
         self.lost = 0
         """Events that may have been lost: a rendezvous that is gone acknowledged them in its last KEPT_S, and there was no room."""
 
     def __len__(self) -> int:
-        """How many events are kept."""
-        return self._events
+        """How many messages of events are kept."""
+        return len(self._kept)
 
-    def add(self, rendezvous: bytes, said: Said, now: float, size_bytes: int, *, acknowledged: bool = True) -> None:
+    def keep_events(self, rendezvous: bytes, said: Said, now: float, size_bytes: int, *, acknowledged: bool = True) -> None:
         """A rendezvous has acknowledged events, or was sent them again, which it need not have heard."""
-        self._kept.append(_Kept(rendezvous, now, size_bytes, said, acknowledged))
-        self._events += len(said.events)
-        self._bytes += size_bytes
-        while self._events > EVENTS or self._bytes > EVENTS_BYTES:
-            self._has_no_room(self._kept.popleft())
-        while self._kept and now - self._kept[0].at_s > KEPT_S + NOTICED_S:
-            self._forget(self._kept.popleft())
+        while not self._kept.fits(size_bytes, len(said.events)):
+            self._count_beyond(self._kept.popleft())
+        self._append(_Kept(rendezvous, now, size_bytes, said, acknowledged))
+        while now - next(iter(self._kept)).at_s > KEPT_S + NOTICED_S:
+            self._kept.popleft()
 
-    def of(self, rendezvous: bytes, now: float) -> list[Said]:
+    def _append(self, kept: _Kept) -> None:
+        self._kept.append(kept, kept.size_bytes, len(kept.said.events))
+
+    def take_last_of(self, rendezvous: bytes, now: float) -> list[Said]:
         """What a rendezvous that is gone acknowledged in its last moments, in order; it is not kept for it any more."""
-        own = [kept for kept in self._kept if kept.rendezvous == rendezvous]
-        for kept in own:
-            self._forget(kept)
-        self._kept = deque(kept for kept in self._kept if kept.rendezvous != rendezvous)
+        own: list[_Kept] = []
+        for _ in range(len(self._kept)):
+            kept = self._kept.popleft()
+            if kept.rendezvous == rendezvous:
+                own.append(kept)
+            else:
+                self._append(kept)
         lived_s = max((kept.at_s for kept in own if kept.acknowledged), default=0.0)
         beyond = [(at_s, events) for whose, at_s, events in self._beyond if whose == rendezvous]
         last_s = max([lived_s, *(at_s for at_s, _ in beyond)])
@@ -90,8 +93,8 @@ class Lately:
             if now - kept.said.said_s <= KEPT_S + NOTICED_S and (lived_s - kept.at_s <= KEPT_S or not kept.acknowledged)
         ]
 
-    def _has_no_room(self, kept: _Kept) -> None:
-        self._forget(kept)
+    def _count_beyond(self, kept: _Kept) -> None:
+        """There is no room any more for something."""
         whose, at_s, events = self._beyond[-1] if self._beyond else (b"", 0.0, 0)
         if whose == kept.rendezvous and kept.at_s - at_s <= GATHERED_S:
             self._beyond[-1] = whose, at_s, events + len(kept.said.events)
@@ -99,7 +102,3 @@ class Lately:
         if len(self._beyond) >= BEYOND:
             self._beyond.popleft()
         self._beyond.append((kept.rendezvous, kept.at_s, len(kept.said.events)))
-
-    def _forget(self, kept: _Kept) -> None:
-        self._events -= len(kept.said.events)
-        self._bytes -= kept.size_bytes

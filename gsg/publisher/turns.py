@@ -64,7 +64,7 @@ class Turns:
             turn.waiter = asyncio.get_running_loop().create_future()
             await turn.waiter
 
-    def leave(self, turn: Turn) -> None:
+    def leave_turn(self, turn: Turn) -> None:
         """The turn is over, or nobody wants it any more."""
         if turn.is_here:
             self._sending = False
@@ -76,11 +76,11 @@ class Turns:
                 self._due = None
         self._look()
 
-    def begun(self) -> None:
+    def begin_round(self) -> None:
         """A round is under way."""
         self._rounds += 1
 
-    def ended(self) -> None:
+    def end_round(self) -> None:
         """All of a round was answered, or given up."""
         self._rounds -= 1
         self._look()

@@ -228,7 +228,7 @@ class Rendezvous:
             else lambda fact: matches(fact) and (not tested or passes(posting, fact, None))
         )
         stamps = None if posting.anchor is not None else lambda facts: held.stamps_at_home(facts, reader)
-        went = [] if stamps is None else held.went_lately(admits or (lambda fact: True))
+        went = [] if stamps is None else held.recently_gone(admits or (lambda fact: True))
         return snapshot_parts(feed, list(held.visible(posting.anchor, reader)), admits, stamps, self.clock, went)
 
     def hold_subscriber(self, subscriber: Subscriber) -> None:

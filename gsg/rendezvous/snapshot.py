@@ -1,4 +1,8 @@
-"""What a snapshot says: the facts stored at one moment that match, in parts, looked through a slice at a time."""
+"""What a snapshot says: the facts stored at one moment that match, in parts, looked through a slice at a time.
+
+Where the facts come from is said in rendezvous.py (:meth:`~gsg.rendezvous.rendezvous.Rendezvous.snapshot`): what this holder keeps
+under the anchor of the feed (gsg/storage/facts_by_key.py). At which pace the parts leave is decided in snapshot_queue.py.
+"""
 
 from __future__ import annotations
 

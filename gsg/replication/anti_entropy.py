@@ -33,7 +33,7 @@ from ..storage.clock import HybridClock
 from ..tuples.features import Key
 from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.holder_messages import AskKeys, AskRanges, Differ
-from .copying import ASKED_KEYS, Copying
+from .copying import ASKED_KEYS, Copying, prepare_digests
 from .digests import RANGES, Digests
 from .restoring import Restoring
 
@@ -43,8 +43,6 @@ COMPARE_S = 10.0
 """Pause between two rounds."""
 KEYS_PER_TURN = 500
 """Keys that are looked at before others get their turn."""
-FACTS_PER_TURN = 10_000
-"""Facts under one key that are summed up before others get their turn."""
 FOUND_PER_ROUND = 20
 """Keys whose holders are not known, and are asked for after each look; mostly one lookup answers for many of them."""
 PATIENCE = 3
@@ -70,7 +68,7 @@ class AntiEntropy:
         rendezvous: Rendezvous,
         responsibility: Responsibility,
         copying: Copying,
-        versions: HybridClock,
+        clock: HybridClock,
         on_strays: Callable[[], None],
     ) -> None:
         self._own = own.id
@@ -81,7 +79,7 @@ class AntiEntropy:
         self._copying = copying
         self._on_strays = on_strays
         self._restoring = Restoring(own, holders, rendezvous.held, copying)
-        self._versions = versions
+        self._hybrid_clock = clock
         self._digests = self._none_yet()
         self._version = -1
         """Of the holders, when all keys were looked at."""
@@ -103,7 +101,7 @@ class AntiEntropy:
             elif not self._responsibility.leaving:
                 try:
                     await self.compare_with_all()
-                    await self._restoring.look(self._until)
+                    await self._restoring.tell_other_keys(self._until)
                 except Exception:
                     # A defect that one round brings out is no reason for there to be no more rounds.
                     log.exception("a round of repair was not finished")
@@ -111,8 +109,8 @@ class AntiEntropy:
     async def compare_with_all(self) -> None:
         """Compare with everybody once."""
         # Where stamps run ahead of the clock, what has come since the last round is later than all that was known then.
-        self._until = max(self._versions.now_us() - int(COMPARE_S * 1_000_000), self._latest)
-        self._latest = self._versions.latest
+        self._until = max(self._hybrid_clock.now_us() - int(COMPARE_S * 1_000_000), self._latest)
+        self._latest = self._hybrid_clock.latest
         peers = await self._look()
         # The next look has those that are found.
         await self._holders.look_up_each(list(islice(self._digests.unplaced, FOUND_PER_ROUND)))
@@ -135,9 +133,7 @@ class AntiEntropy:
             digests, keys = self._digests, {**changed, **self._digests.unplaced, **self._digests.strays}.keys()
         digests.stirred.clear()
         for some in _chunks(keys, KEYS_PER_TURN):
-            for each in some:
-                while not self._held.prepare_digest(each, FACTS_PER_TURN):  # noqa: ASYNC110  # it is done here, part by part
-                    await asyncio.sleep(0)
+            await prepare_digests(self._held, some)
             digests.take_in(some)
             await asyncio.sleep(0)
         digests.forget_before(self._held.buried.since)

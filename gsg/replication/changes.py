@@ -74,18 +74,18 @@ class Replication:
         holders: Holders,
         exchange: Exchange,
         rendezvous: Rendezvous,
-        versions: HybridClock,
-        keeping: NoDisk,
+        clock: HybridClock,
+        disk: NoDisk,
         deaf_holders: DeafHolders,
     ) -> None:
         self._own = own.id
         self._holders = holders
         self._exchange = exchange
         self._rendezvous = rendezvous
-        self._versions = versions
-        self._keeping = keeping
+        self._hybrid_clock = clock
+        self._disk = disk
         self._deaf_holders = deaf_holders
-        self._clock = deaf_holders.clock
+        self._awake_clock = deaf_holders.clock
 
     def make(
         self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int, origins: Sequence[tuple[range, Origin | None]]
@@ -96,11 +96,11 @@ class Replication:
         """
         change = Change(sign, facts, places, stamp, origins)
         self.make_until(change, inf)
-        return self.made(change)
+        return self.finish_change(change)
 
     def make_until(self, change: Change, ends_s: float) -> bool:
         """Make some of a change, until the time is over by the rendezvous's clock; whether that was all. Raises as :meth:`make`."""
-        self._keeping.check()
+        self._disk.check()
         sign, facts, places, stamp, begin = change.sign, change.facts, change.places, change.stamp, change.made
         # Of what others have done since the last slice, too.
         behind = self._behind(sign, facts[begin:], places[begin:], stamp) if begin else self._behind(sign, facts, places, stamp)
@@ -130,7 +130,7 @@ class Replication:
             if change.made < some.stop:
                 self._rendezvous.give_up(origin)
 
-    def made(self, change: Change) -> Held:
+    def finish_change(self, change: Change) -> Held:
         """A change that has been made, and what is to be waited for before it is acknowledged."""
         sign, facts, places, stamp = change.sign, change.facts, change.places, change.stamp
         numbers: Sequence[int] = range(len(facts))
@@ -139,8 +139,8 @@ class Replication:
             numbers = [number for number in numbers if number not in late]
             facts = [facts[number] for number in numbers]
             places = [places[number] for number in numbers]
-        kept = self._keeping.kept()
-        held = Held(change.changed, self._versions.latest, change.behind, change.unchanged, kept)
+        kept = self._disk.until_kept()
+        held = Held(change.changed, self._hybrid_clock.latest, change.behind, change.unchanged, kept)
         if self._holders.alone:
             return held
         # What the links have room for leaves in this turn of the loop, together with what the other messages of it cause.
@@ -155,7 +155,7 @@ class Replication:
             known = copies if self._holders.version == version else None
             behind = await self._until_held(sign, facts, places, stamp, sent, known)
             held.behind += [numbers[number] for number in behind]
-            held.latest = self._versions.latest
+            held.latest = self._hybrid_clock.latest
             if kept is not None:
                 await kept()
 
@@ -164,9 +164,9 @@ class Replication:
 
     def _behind(self, sign: int, facts: Sequence[Tuple], places: Sequence[bytes], stamp: int) -> Sequence[int]:
         """The facts that are not to change; all of them, where the publisher's clock is far behind. Raises Refused."""
-        if stamp < self._versions.latest - MAX_BEHIND_S * 1_000_000:
+        if stamp < self._hybrid_clock.latest - MAX_BEHIND_S * 1_000_000:
             return range(len(facts))
-        self._versions.see_stamp(stamp)
+        self._hybrid_clock.see_stamp(stamp)
         return self._rendezvous.held.behind(sign, facts, places, stamp)
 
     def count_strange(self, peer: bytes, message: Replicate | Buried) -> int:
@@ -189,19 +189,19 @@ class Replication:
 
     def take_over(self, message: Replicate | Buried) -> Held:
         """Another holder tells of changes. Raises Refused; where the disk fails they are known here all the same."""
-        self._keeping.check_room()
+        self._disk.check_room()
         behind: Sequence[int] = ()
         signs, facts, places, stamps = message.signs, message.entries, message.places, message.stamps
         if stamps:
             stamp = max(stamps)
-            self._versions.see_stamp(stamp)
+            self._hybrid_clock.see_stamp(stamp)
             if stamp == min(stamps):
                 # As of one change, whose primary may know less than we do: one that has just come, or come back.
                 behind = self._rendezvous.held.behind(signs[0], facts, places, stamp)
         self._rendezvous.take_over(signs, facts, places, stamps)
         # What others have is true whether or not it can be kept here: who subscribes here is not to have less.
-        self._keeping.check()
-        return Held(0, self._versions.latest, list(behind), everywhere=self._keeping.kept())
+        self._disk.check()
+        return Held(0, self._hybrid_clock.latest, list(behind), everywhere=self._disk.until_kept())
 
     # --- the other holders ------------------------------------------------------------------------------------------------
 
@@ -285,7 +285,7 @@ class Replication:
         :meth:`_copies` says now, where that is known.
         """
         problem: GsgError | None = None
-        deadline_s = self._clock.now() + HOLDERS_TIMEOUT_S
+        deadline_s = self._awake_clock.now() + HOLDERS_TIMEOUT_S
         for attempt in range(ATTEMPTS):
             if attempt or copies is None:
                 copies = self._copies(facts, places)
@@ -302,7 +302,7 @@ class Replication:
             problem = await self._heard(facts, places, copies, sent, deadline_s) or problem
             if self._is_held(facts, places, copies, sent):
                 return self._behind_elsewhere(facts, sent)
-            if self._clock.now() >= deadline_s:
+            if self._awake_clock.now() >= deadline_s:
                 break
             # Who is slow may confirm yet, also when it was set aside.
             sent = {holder: told for holder, told in sent.items() if not any(map(_has_failed, told[1]))}
@@ -319,7 +319,7 @@ class Replication:
     ) -> GsgError | None:
         """Wait until the holders have confirmed, or something has to be sent to others: returns why."""
         while (problem := self._judge(copies, sent)) is None and not self._is_held(facts, places, copies, sent):
-            now = self._clock.now()
+            now = self._awake_clock.now()
             owing = {holder: _unanswered(answers) for holder, (_, answers) in sent.items()}
             waits = [answer for holder, answers in owing.items() if holder in copies for answer in answers]
             deaf_at_s = self._deaf_holders.deaf_at_s
@@ -332,13 +332,13 @@ class Replication:
                 when, until_s = asyncio.FIRST_COMPLETED, until_s[:1]
             if not waits or deadline_s <= now:
                 return None
-            await self._clock.wait(waits, min(until_s), return_when=when)
+            await self._awake_clock.wait(waits, min(until_s), return_when=when)
         return problem
 
     def _judge(self, copies: Copies, sent: Sent) -> GsgError | None:
         """Look at the answers that have come and those that have not: why somebody who was waited for is to be replaced, if so."""
         problem: GsgError | None = None
-        now = self._clock.now()
+        now = self._awake_clock.now()
         for holder, (_, answers) in sent.items():
             try:
                 for answer in answers:
@@ -384,7 +384,7 @@ class Replication:
             if any(done.behind for done in dones if isinstance(done, Done)):
                 for done, part in zip(dones, parts([facts[number] for number in numbers], CHUNK_FACTS), strict=True):
                     if isinstance(done, Done):
-                        self._versions.see_stamp(done.stamp)
+                        self._hybrid_clock.see_stamp(done.stamp)
                         theirs = numbers[part]
                         late.update(theirs[number] for number in done.behind if 0 <= number < len(theirs))
         return sorted(late)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -166,12 +166,17 @@ class Copying:
 
         Tombstones count from the period ``since`` on. Raises PeerUnreachable or Refused.
         """
-        for each in keys:
-            while not self._held.prepare_digest(each, FACTS_PER_TURN):  # noqa: ASYNC110  # it is done here, part by part
-                await asyncio.sleep(0)
+        await prepare_digests(self._held, keys)
         digests = [self._held.digest_of_all(each, since, until) for each in keys]
         found = await self._exchange.ask(holder, lambda request: AskKeys(request, list(keys), digests, until, since), Differ)
         return [keys[number] for number in dict.fromkeys(found.numbers) if 0 <= number < len(keys)]
+
+
+async def prepare_digests(held: FactsByKey, keys: Iterable[Key]) -> None:
+    """Sum up what is under some keys, of which the digests are to be had at once then."""
+    for key in keys:
+        while not held.prepare_digest(key, FACTS_PER_TURN):  # noqa: ASYNC110  # it is done here, part by part
+            await asyncio.sleep(0)
 
 
 @dataclass(slots=True)

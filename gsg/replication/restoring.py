@@ -18,6 +18,7 @@ from itertools import islice
 
 import dht
 
+from ..background import in_turns
 from ..errors import GsgError
 from ..placement.holders import Holders
 from ..storage.facts_by_key import FactsByKey
@@ -31,8 +32,6 @@ log = logging.getLogger(__name__)
 
 STEPS_PER_ROUND = 5_000
 """Keys, and facts under those whose primary this peer is, that are looked at in a round: ten thousand facts in a minute or two."""
-STEPS_PER_TURN = 500
-"""So many of them before others get their turn."""
 FOUND_PER_ROUND = 20
 """Keys whose holders are not known, and are asked for after each look; their facts are told in the next one."""
 
@@ -48,15 +47,13 @@ class Restoring:
         self._left: Iterator[tuple[Key, Tuple] | None] = iter(())
         """What is to be looked at yet, before all begins anew. Bounded by the keys here, and the facts under one of them."""
 
-    async def look(self, until: int) -> None:
+    async def tell_other_keys(self, until: int) -> None:
         """Look at some facts more, of those that are older than this stamp: others are on their way to all keys anyhow."""
         copies: dict[dht.Contact, Copy] = {}
         unknown: dict[Key, None] = {}
         steps = 0
-        for step in islice(self._left, STEPS_PER_ROUND):
+        async for step in in_turns(islice(self._left, STEPS_PER_ROUND)):
             steps += 1
-            if steps % STEPS_PER_TURN == 0:
-                await asyncio.sleep(0)
             if step is not None:
                 self._look_at(*step, until, copies, unknown)
         if steps < STEPS_PER_ROUND:

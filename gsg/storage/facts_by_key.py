@@ -128,14 +128,14 @@ class FactsByKey:
     def enter_for_some(self, key: Key, fact: Tuple, stamp: int) -> bool:
         """As :meth:`enter`, of a fact for named readers; one that came in by that would be seen by nobody."""
         is_new = self.enter(key, fact, stamp)
-        self._variants(key).came(fact, stamp, is_new=is_new)  # type: ignore[arg-type]  # no plain tuple
+        self._variants(key).note_present(fact, stamp, is_new=is_new)  # type: ignore[arg-type]  # no plain tuple
         return is_new
 
     def leave_for_some(self, key: Key, fact: Tuple, stamp: int) -> bool:
         """As :meth:`leave`, of a fact for named readers."""
         buried = self.remembering and self.buried.stamp_of(key, fact) < 0
         was_there = self.leave(key, fact, stamp)
-        self._variants(key).went(fact, stamp, was_there=was_there, buried=buried)  # type: ignore[arg-type]  # as above
+        self._variants(key).note_gone(fact, stamp, was_there=was_there, buried=buried)  # type: ignore[arg-type]  # as above
         self._tidy(key)
         return was_there
 
@@ -293,14 +293,14 @@ class FactsByKey:
                 self._forget_unless_here(remains)
         return facts
 
-    def went_lately(self, admits: Callable[[Tuple], bool]) -> list[tuple[Remains, int]]:
-        """What remains of plain facts that went from under their homes of late, with their stamps (:meth:`Tombstones.lately`);
+    def recently_gone(self, admits: Callable[[Tuple], bool]) -> list[tuple[Remains, int]]:
+        """What remains of plain facts that went from under their homes of late, with stamps (:meth:`Tombstones.recently_buried`);
         those with hashes whether or not they would have been admitted."""
 
         def wanted(remains: Remains) -> bool:
             return type(remains) is tuple and (is_hashed(remains) or admits(remains))  # type: ignore[arg-type]  # it is a fact
 
-        return self.buried.lately(wanted)
+        return self.buried.recently_buried(wanted)
 
     def _forgotten(self, key: Key, remains: Remains) -> None:
         """A tombstone is no more."""
@@ -312,7 +312,7 @@ class FactsByKey:
 
     def _unbury_variant(self, key: Key, remains: Remains) -> None:
         if isinstance(remains, Restricted) and key in self.variants:
-            self.variants[key].forgotten(remains)
+            self.variants[key].note_forgotten(remains)
             self._tidy(key)
 
     # --- what is kept on disk (gsg/storage/disk/journal.py) -----------------------------------------------------------------------
@@ -360,11 +360,11 @@ class FactsByKey:
                     if remains is not fact:
                         self._long[remains] = fact  # type: ignore[assignment]  # as just said
                     if isinstance(fact, Restricted):
-                        self._variants(key).came(fact, stamp, is_new=True)
+                        self._variants(key).note_present(fact, stamp, is_new=True)
                 else:
                     self.buried.restore(key, remains, stamp)
                     if isinstance(remains, Restricted):
-                        self._variants(key).went(remains, stamp, was_there=False, buried=True)
+                        self._variants(key).note_gone(remains, stamp, was_there=False, buried=True)
                 latest = max(latest, stamp)
         return latest
 

@@ -143,7 +143,7 @@ class Tombstones:
         """Whether a tombstone is there still: the fact may have come back since, or gone again."""
         return self.by_key.get(key, _NOTHING).get(remains) == stamp
 
-    def lately(self, admits: Callable[[Remains], bool]) -> list[tuple[Remains, int]]:
+    def recently_buried(self, admits: Callable[[Remains], bool]) -> list[tuple[Remains, int]]:
         """What went from under its home in the last LATELY_S, the last LATELY of them, with the stamps.
 
         They are found among the LOOKED_AT that went last.

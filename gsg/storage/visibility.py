@@ -12,7 +12,9 @@ of.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from ..tuples.audiences import Audience, Restricted
 from ..tuples.long_constants import Remains, remains_of
@@ -39,37 +41,31 @@ class Variants:
     __slots__ = ("_views",)
 
     def __init__(self) -> None:
-        self._views: dict[Remains, dict[bytes, View]] = {}
+        self._views: defaultdict[Remains, defaultdict[bytes, View]] = defaultdict(partial(defaultdict, View))
         """By what remains, or would, of the plain tuple, and by reader."""
 
     def __bool__(self) -> bool:
         return bool(self._views)
 
-    def came(self, fact: Restricted, stamp: int, *, is_new: bool) -> None:
+    def note_present(self, fact: Restricted, stamp: int, *, is_new: bool) -> None:
         """A variant is there; ``is_new``: it was not."""
-        views = self._views.setdefault(_plain(fact), {})
-        for reader in fact.audience:
-            view = views.get(reader)
-            if view is None:
-                view = views[reader] = View()
+        views = self._views[_plain(fact)]
+        for view in map(views.__getitem__, fact.audience):
             view.present += is_new
             view.stamp = max(view.stamp, stamp)
 
-    def went(self, fact: Restricted, stamp: int, *, was_there: bool, buried: bool) -> None:
+    def note_gone(self, fact: Restricted, stamp: int, *, was_there: bool, buried: bool) -> None:
         """A variant is not there; ``buried``: it is remembered from now on that it went."""
-        views = self._views.setdefault(_plain(fact), {})
-        for reader in fact.audience:
-            view = views.get(reader)
-            if view is None:
-                view = views[reader] = View()
+        views = self._views[_plain(fact)]
+        for view in map(views.__getitem__, fact.audience):
             view.present -= was_there
             view.buried += buried
             view.stamp = max(view.stamp, stamp + 1)
         self._tidy(fact, views)
 
-    def forgotten(self, fact: Restricted) -> None:
+    def note_forgotten(self, fact: Restricted) -> None:
         """It is not remembered any more that a variant went."""
-        views = self._views.get(_plain(fact), {})
+        views = self._views[_plain(fact)]
         for reader in fact.audience:
             if reader in views:
                 views[reader].buried -= 1

@@ -1,6 +1,7 @@
 """Standing queries in the matcher of a peer, their rows, and who reads them.
 
-Open subscriber.py first, then registry.py; rows.py says what a reader gets.
+Open subscriber.py first, then registry.py; gsg/languages/rows.py says what a reader gets, and backlog.py what
+becomes of what is not read in time.
 
 How it works:
 

@@ -5,7 +5,7 @@ of any dict without an interning table: ``1``, ``"1"`` and ``1.0`` are three ter
 confuses are stored in another form: a float is the ``xsd:double`` literal that it prints as, an integer beyond 64 bits the
 ``xsd:integer`` literal, a bool the ``xsd:boolean`` literal. :func:`term` goes in, :func:`python_value` comes out.
 
-The kinds (DESIGN section 2): symbol (a Pedro atom), IRI, blank node, string, number, typed or language-tagged literal; and the
+The kinds: symbol (a Pedro atom), IRI, blank node, string, number, typed or language-tagged literal; and the
 nested terms that only Pedro's syntax writes: compound, list and variable. A tuple is a Python tuple of terms.
 """
 

@@ -5,10 +5,10 @@
                                 RemoveCondition, Resume
     rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Missed, Moved
     subscriber -> rendezvous    AskPassed                           answered by Passed, after all that was forwarded before
-    holder      -> holder         Replicate, Buried                   answered by Done or Failed
-    holder      -> holder         AskRanges, AskKeys                  answered by Differ
-    holder      -> holder         AskFacts                            answered by Done, after what was asked for
-    anybody    -> anybody       Died
+    holder     -> holder        Replicate, Buried                   answered by Done or Failed
+    holder     -> holder        AskRanges, AskKeys                  answered by Differ
+    holder     -> holder        AskFacts                            answered by Done, after what was asked for
+    anybody    -> anybody       Beat, Arrived, and Died of earlier versions, with which nothing is done
     publisher  -> rendezvous    AskInterest                         answered by Interest
     rendezvous -> publisher     Interested                          answered by Done
     anybody    -> anybody       AskStatus                           answered by PeerStatus

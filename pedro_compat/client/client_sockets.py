@@ -1,4 +1,4 @@
-"""How a client reaches a door: the three sockets of the protocol (facts, section 2), opened in their order.
+"""How a client reaches a door: the three sockets of the protocol, opened in their order.
 
 A line knows when it has ended without being read from or written to: its sockets tell it, so that who waits for nothing else
 may wait for that.

@@ -1,4 +1,4 @@
-"""The admin of a door (facts, section 10): the client of one host that registers ``admin`` hears everything, with rock 0.
+"""The admin of a door: the client of one host that registers ``admin`` hears everything, with rock 0.
 
 Notifications it hears as a subscription to all of them does, of every peer. Messages between registered clients go by the one
 rendezvous of their address, so a door that was told of an admin host says each of its clients' messages twice: to whom it is

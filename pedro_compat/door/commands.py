@@ -1,4 +1,4 @@
-"""What a line asks for, as far as the line alone decides it (facts, sections 3, 5 and 10; paper 3.1 to 3.4).
+"""What a line asks for, as far as the line alone decides it (paper 3.1 to 3.4).
 
 Each command carries ``ack``: the answer to send once it has been carried out. What depends on the connection is in :mod:`.session`.
 """

@@ -1,6 +1,6 @@
 """What is delivered to the clients of a door: gathered while lines are carried out, and given to each socket in one write.
 
-Nobody waits for a client that does not read: it is cut off after SLOW_S, as the original does (facts, section 11), and at once
+Nobody waits for a client that does not read: it is cut off after SLOW_S, as the original does, and at once
 where what it has left unread passes UNREAD_BYTES, or is the most where all of them together pass ALL_UNREAD_BYTES.
 """
 

@@ -1,4 +1,4 @@
-"""Pedro's door: the three sockets of the original server (facts, section 2), in front of a peer.
+"""Pedro's door: the three sockets of the original server, in front of a peer.
 
     info socket    the port that clients know: tells them the other two
     ack socket     gives a client its id, and later one answer a line

@@ -1,4 +1,4 @@
-"""How a client connects (facts, section 2): three sockets, joined by a number.
+"""How a client connects: three sockets, joined by a number.
 
     info socket   ->  "HOST ACKPORT DATAPORT\\n", closed
     ack socket    ->  "ID\\n"                            Handshakes.begin; the client has one second

@@ -1,4 +1,4 @@
-"""Addresses of host names in messages (facts, section 10): asked of the system in threads, remembered, and never for long.
+"""Addresses of host names in messages: asked of the system in threads, remembered, and never for long.
 
 What a system's resolver takes for a name that nobody answers for may be half a minute, and it cannot be told to stop. So that a
 client which writes to many such names keeps nobody else's from being looked up

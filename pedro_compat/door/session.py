@@ -1,4 +1,4 @@
-"""One connection of a client, from the bytes of its data socket to commands that are allowed (facts, sections 3 and 10).
+"""One connection of a client, from the bytes of its data socket to commands that are allowed.
 
     receive(bytes)  ->  notifications(most)  ->  pass them on     ->  answer 1 for each
                     ->  next_command()       ->  carry it out     ->  answer its ack, once, in order

@@ -1,4 +1,4 @@
-"""Arithmetic expressions: the manual's table, over exact integers and IEEE doubles (manual 5; facts, section 8).
+"""Arithmetic expressions: the manual's table, over exact integers and IEEE doubles (manual 5).
 
 Expressions come out of notifications too, so they are evaluated with a stack of our own, and numbers are bounded before they are
 made: ``10 ** 10 ** 10`` is refused by the length that it would have.

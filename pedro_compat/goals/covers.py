@@ -30,7 +30,7 @@ from .failures import Failures
 from .goals import TEST, Instruction, Test, compile_goal, solve
 
 COMMANDS = frozenset(("subscribe", "unsubscribe", "register", "deregister", "p2pmsg"))
-"""Functors of commands in any arity: never notifications, also where another door made the tuple (facts, section 3)."""
+"""Functors of commands in any arity: never notifications, also where another door made the tuple."""
 
 
 TEST_NAME = "pedro"

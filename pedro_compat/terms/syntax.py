@@ -1,4 +1,4 @@
-"""From a line to a term: one compiled token pattern and an operator-precedence parser (facts, section 4).
+"""From a line to a term: one compiled token pattern and an operator-precedence parser.
 
 The parser keeps its own stack of open brackets, each with the operators that wait inside it, so that nesting is bounded by the
 length of the line and never by Python's stack. A line such as ``temp(kitchen, 25)``, which is what most lines are, is taken

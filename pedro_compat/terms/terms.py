@@ -1,7 +1,7 @@
 """Pedro's terms, as the plainest Python that tells them apart.
 
     atom       str      its text, with its quotes only where they are part of it: ``abc``, ``+``, ``[]``, ``'a b'``
-    string     bytes    UTF-8, escapes not decoded: Pedro compares ``"a\\x41"`` as raw text (facts, section 4)
+    string     bytes    UTF-8, escapes not decoded: Pedro compares ``"a\\x41"`` as raw text
     number     int, float
     compound   tuple    ``("f", a, b)``; the functor is an atom, there is at least one argument
     list       tuple    cons cells ``(".", head, tail)`` down to the atom ``[]``
@@ -32,7 +32,7 @@ class Var:
 
 
 class Frozen:
-    """A variable of a notification where those are constants (facts, section 6): equal to itself only."""
+    """A variable of a notification where those are constants: equal to itself only."""
 
     __slots__ = ("name",)
 

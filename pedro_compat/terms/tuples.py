@@ -1,4 +1,4 @@
-"""Between Pedro's terms and the tuples of the tuple space: one thing seen through two doors (DESIGN section 2).
+"""Between Pedro's terms and the tuples of the tuple space: one thing seen through two doors.
 
     f(a, b)                 (f, a, b)           a compound is the tuple of its functor and arguments
     alarm                   (alarm,)            an atom the tuple of itself

@@ -1,6 +1,6 @@
 """From a term to a line: canonical form, every operator as ``+(1,2)``, so that it reads back the same in both dialects.
 
-One term has no line in 1.14: an argument that is the atom ``-``, which that server does not read (facts, section 4).
+One term has no line in 1.14: an argument that is the atom ``-``, which that server does not read.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def write(term: Term, names: Names | None = None) -> str:
         elif type(item) is int:
             pieces.append(str(item))
         elif type(item) is float:
-            # No literal stands for infinity, but one that is too large reads as it (facts, section 4).
+            # No literal stands for infinity, but one that is too large reads as it.
             pieces.append(repr(item) if math.isfinite(item) else "1e999" if item > 0 else "-1e999")
         elif type(item) is Var or type(item) is Frozen:
             pieces.append(names.name_of(item))

@@ -168,8 +168,7 @@ class Builder(StreamNodes):
                 raise BadQuery(f"a row of {len(row)} values for {len(tree.names)} names; expected as many")
         shared = tuple((context.place(name), at) for at, name in enumerate(tree.names) if name in context.layout)
         new = tuple(at for at, name in enumerate(tree.names) if name not in context.layout)
-        key = ("values", tree.rows, shared, new)
-        node = self._share(context.node, key, lambda: InlineRows(key, context.node, tree.rows, shared, new))
+        node = self._operator(InlineRows, context.node, tree.rows, shared, new)
         return Stream(node, context.layout + tuple(tree.names[at] for at in new), context.certain | certain(tree))
 
     def _join(self, left: Algebra, right: Algebra, context: Stream, tests: Tests) -> Stream:
@@ -207,12 +206,9 @@ class Builder(StreamNodes):
             if by_demand is not None:
                 return self._filtered(by_demand, late)
         right = self._aside(tree.right, context)
-        pairing = pairing_of(left, right)
         layout = both(left, right)
-        test = tree.test
-        places = () if test is None else places_of(test.names, layout)
-        key = ("optional", pairing, test, places, right.node)
-        node = self._share(left.node, key, lambda: Optional(key, left.node, right.node, pairing, test, places))
+        places = () if tree.test is None else places_of(tree.test.names, layout)
+        node = self._operator(Optional, left.node, right.node, pairing_of(left, right), tree.test, places)
         return self._filtered(Stream(node, layout, left.certain), late)
 
     def _lateral(self, left: Stream, right: Algebra, test: Test | None = None, *, optional: bool) -> Stream | None:
@@ -227,7 +223,7 @@ class Builder(StreamNodes):
         places = () if test is None else places_of(test.names, layout)
         at_unsure = tuple(map(left.place, unsure))
         padding = (None,) * (len(layout) - len(left.layout)) if optional else None
-        key = ("lateral", right, test, places, optional, sure, unsure, tuple(map(left.place, sure)), at_unsure, layout)
+        key = (lateral.Lateral, right, test, places, optional, sure, unsure, tuple(map(left.place, sure)), at_unsure, layout)
 
         def branches() -> Iterator[Branch[lateral.Asked]]:
             for branch, below in self._branches_of(left, sure, unsure):
@@ -237,9 +233,7 @@ class Builder(StreamNodes):
                 branch.extension_of = tuple_getter(tuple(map(found.place, layout[len(left.layout) :])))
                 yield branch
 
-        node = self._share(
-            left.node, key, lambda: lateral.Lateral(key, left.node, at_unsure, list(branches()), test, places, padding)
-        )
+        node = self._shared(left.node, key, lambda: lateral.Lateral(left.node, at_unsure, list(branches()), test, places, padding))
         return Stream(node, layout, left.certain if optional else left.certain | certain(right))
 
     def _union(self, tree: Union, context: Stream, tests: Tests) -> Stream:
@@ -248,9 +242,7 @@ class Builder(StreamNodes):
         layout = (*context.layout, *(name for name in in_scope(tree) if name in has and name not in context.layout))
         surely = one.certain & other.certain
         one, other = self._columns(one, layout), self._columns(other, layout)
-        key = ("union", other.node)
-        node = self._share(one.node, key, lambda: Both(key, one.node, other.node))
-        return Stream(node, layout, surely)
+        return Stream(self._operator(Both, one.node, other.node), layout, surely)
 
     def _minus(self, tree: Minus, context: Stream, tests: Tests) -> Stream:
         left = self._build(tree.left, context, tests)
@@ -264,10 +256,8 @@ class Builder(StreamNodes):
         right = self._aside(tree.right, context)
         given = tuple(name for name in right.layout if name in context.layout)
         right = self._columns(right, (*given, *(name for name in shared if name in right.layout and name not in given)))
-        pairing = pairing_of(left, right)
         surely = any(name in left.certain and name in right.certain for name in shared)
-        key = ("minus", pairing, surely, right.node)
-        node = self._share(left.node, key, lambda: Removal(key, left.node, right.node, pairing, surely=surely))
+        node = self._operator(Removal, left.node, right.node, pairing_of(left, right), surely)
         return Stream(node, left.layout, left.certain)
 
     # One stream.
@@ -281,9 +271,7 @@ class Builder(StreamNodes):
         child = self._build(tree.child, context, early)
         if name in context.layout:
             return self._filtered(child, (_Agrees(value, name), *late))
-        places = places_of(value.names, child.layout)
-        key = ("extend", value, places)
-        node = self._share(child.node, key, lambda: Extension(key, child.node, value, places))
+        node = self._operator(Extension, child.node, value, places_of(value.names, child.layout))
         return self._filtered(Stream(node, (*child.layout, name), child.certain), late)
 
     def _numbered(self, tree: Numbered, context: Stream, tests: Tests) -> Stream:
@@ -293,7 +281,7 @@ class Builder(StreamNodes):
         early = tuple(test for test in tests if name not in test.names)
         late = tuple(test for test in tests if name in test.names)
         child = self._build(tree.child, context, early)
-        node = self._share(child.node, "numbered", lambda: Numbering("numbered", child.node))
+        node = self._operator(Numbering, child.node)
         return self._filtered(Stream(node, (*child.layout, name), child.certain | {name}), late)
 
     def _grouped(self, tree: Grouped, context: Stream) -> Stream:
@@ -309,8 +297,7 @@ class Builder(StreamNodes):
         aggregates = tuple((aggregate, places_of(aggregate.names, child.layout)) for _, aggregate in tree.aggregates)
         # Without keys there is a group of nothing too, for each of the parameters' values that are asked about.
         always = None if keys or narrow is self._root else narrow.node
-        key = ("group", places, aggregates, always)
-        node = self._share(child.node, key, lambda: Groups(key, child.node, places, aggregates, always))
+        node = self._operator(Groups, child.node, places, aggregates, always)
         found = Stream(node, (*layout, *given), child.certain & frozenset(layout))
         return self._back(context, narrow, found)
 
@@ -323,9 +310,7 @@ class Builder(StreamNodes):
         order = tree.order
         reads = () if order is None else places_of(order.names, child.layout)
         ties = places_of(sorted(in_scope(tree.child)), child.layout)
-        width = len(context.layout)
-        key = ("slice", width, order, reads, ties, tree.offset, tree.limit)
-        node = self._share(child.node, key, lambda: Sliced(key, child.node, width, order, reads, ties, tree.offset, tree.limit))
+        node = self._operator(Sliced, child.node, len(context.layout), order, reads, ties, tree.offset, tree.limit)
         return Stream(node, child.layout, child.certain)
 
     def _exists(self, child: Stream, pattern: Algebra, *, negated: bool) -> Stream:
@@ -337,14 +322,14 @@ class Builder(StreamNodes):
             raise BadQuery(f"EXISTS mentions {len(unsure)} names that may be unbound ({names}); expected at most {MAX_UNCERTAIN}")
         at_unsure = tuple(map(child.place, unsure))
         at_sure = tuple(map(child.place, sure))
-        key = ("exists", *without_names(pattern, sure + unsure), negated, at_sure, at_unsure)
+        key = (exists.Existence, *without_names(pattern, sure + unsure), negated, at_sure, at_unsure)
 
         def branches() -> Iterator[Branch[exists.Asked]]:
             for branch, below in self._branches_of(child, sure, unsure):
                 branch.end = self._build(pattern, below).node
                 yield branch
 
-        node = self._share(child.node, key, lambda: exists.Existence(key, child.node, at_unsure, list(branches()), negated=negated))
+        node = self._shared(child.node, key, lambda: exists.Existence(child.node, at_unsure, list(branches()), negated=negated))
         return Stream(node, child.layout, child.certain)
 
     # Closures of paths.
@@ -367,9 +352,7 @@ class Builder(StreamNodes):
             sources = self._values(Values(columns[:1], ((start,),)), self._root)
         sources = Stream(sources.node, columns[:1], frozenset(columns[:1]))
         if closure.transitive:
-            key = ("closure", edges.node)
-            node = self._share(sources.node, key, lambda: Reach(key, sources.node, edges.node))
-            pairs = Stream(node, columns, frozenset(columns))
+            pairs = Stream(self._operator(Reach, sources.node, edges.node), columns, frozenset(columns))
         else:
             pairs = self._once(self._paired(sources, edges))
         if closure.reflexive or nullable(closure.path):
@@ -383,11 +366,8 @@ class Builder(StreamNodes):
         return self._build(Distinct(Union(*sides)), self._root)
 
     def _with_itself(self, pairs: Stream, nodes: Stream) -> Stream:
-        key = ("project", (0, 0))
-        twice = self._share(nodes.node, key, lambda: Projection(key, nodes.node, (0, 0)))
-        both_key = ("union", twice)
-        both = self._share(pairs.node, both_key, lambda: Both(both_key, pairs.node, twice))
-        return self._once(Stream(both, pairs.layout, pairs.certain))
+        twice = self._operator(Projection, nodes.node, (0, 0))
+        return self._once(Stream(self._operator(Both, pairs.node, twice), pairs.layout, pairs.certain))
 
     def _with_ends(self, pairs: Stream, start: object, end: object) -> Stream:
         one, other = pairs.layout

@@ -13,7 +13,7 @@ from ..operators.demand import Branch
 from ..operators.distinct import Once
 from ..operators.filter import Selection
 from ..operators.join import Node
-from ..operators.operator import places_of
+from ..operators.operator import Operator, places_of
 from ..operators.pair_join import PairJoin
 from ..operators.project import Projection
 from .built_part import Stream, both, pairing_of
@@ -38,10 +38,15 @@ class StreamNodes:
         self._estimate = estimate
         self.made: list[Node] = []
 
-    def _share(self, owner: Node, key: Hashable, make: Callable[[], Node]) -> Node:
+    def _operator(self, kind: Callable[..., Operator], owner: Node, *arguments: object) -> Node:
+        """The operator of a kind below a node."""
+        return self._shared(owner, (kind, *arguments), lambda: kind(owner, *arguments))
+
+    def _shared(self, owner: Node, key: Hashable, make: Callable[[], Operator]) -> Node:
         node = owner.shared.get(key)
         if node is None:
-            node = owner.shared[key] = make()
+            node = made = make()
+            made.key, owner.shared[key] = key, made
         self.made.append(node)
         return node
 
@@ -52,13 +57,10 @@ class StreamNodes:
 
     def _test(self, stream: Stream, test: Test) -> Node:
         places = places_of(test.names, stream.layout)
-        key = ("filter", test, places)
-        return self._share(stream.node, key, lambda: Selection(key, stream.node, test, places))
+        return self._operator(Selection, stream.node, test, places)
 
     def _paired(self, left: Stream, right: Stream) -> Stream:
-        pairing = pairing_of(left, right)
-        key = ("join", pairing, right.node)
-        node = self._share(left.node, key, lambda: PairJoin(key, left.node, right.node, pairing))
+        node = self._operator(PairJoin, left.node, right.node, pairing_of(left, right))
         return Stream(node, both(left, right), left.certain | right.certain)
 
     def _columns(self, stream: Stream, names: Iterable[str]) -> Stream:
@@ -66,13 +68,11 @@ class StreamNodes:
         if layout == stream.layout:
             return stream
         places = places_of(layout, stream.layout)
-        key = ("project", places)
-        node = self._share(stream.node, key, lambda: Projection(key, stream.node, places))
+        node = self._operator(Projection, stream.node, places)
         return Stream(node, layout, stream.certain & frozenset(layout))
 
     def _once(self, stream: Stream) -> Stream:
-        node = self._share(stream.node, "distinct", lambda: Once("distinct", stream.node))
-        return Stream(node, stream.layout, stream.certain)
+        return Stream(self._operator(Once, stream.node), stream.layout, stream.certain)
 
     def _narrow(self, context: Stream, names: Iterable[str]) -> Stream:
         """The columns of the context that have these names, each combination once; the root where there is none."""

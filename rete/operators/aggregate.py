@@ -42,13 +42,12 @@ class Groups(Operator):
 
     def __init__(
         self,
-        key: object,
         parent: Node,
         keys: Places,
         aggregates: tuple[tuple[Aggregate, Places], ...],
         always: Node | None = None,
     ) -> None:
-        super().__init__(key, parent, *(() if always is None else (always,)))
+        super().__init__(parent, *(() if always is None else (always,)))
         self._key_of: Callable[[Token], Token] = columns(keys)
         self._keyless = not keys
         self._aggregates = [aggregate for aggregate, _ in aggregates]

@@ -27,8 +27,8 @@ class Reach(Operator):
 
     __slots__ = ("_edges", "_reached", "_reached_by", "_sources")
 
-    def __init__(self, key: object, sources: Node, edges: Node) -> None:
-        super().__init__(key, sources, edges)
+    def __init__(self, sources: Node, edges: Node) -> None:
+        super().__init__(sources, edges)
         self._edges: dict[Any, dict[Token, int]] = {}  # Any: opaque constants, here and below
         self._sources: dict[Token, int] = {}
         self._reached: dict[Any, set[Any]] = {}

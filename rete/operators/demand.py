@@ -83,8 +83,8 @@ class ByDemand(Operator, Generic[Asked]):
 
     keeps_columns: ClassVar[bool] = True
 
-    def __init__(self, key: object, parent: Node, unsure: tuple[int, ...], branches: Sequence[Branch[Asked]]) -> None:
-        super().__init__(key, parent, *(branch.end for branch in branches))
+    def __init__(self, parent: Node, unsure: tuple[int, ...], branches: Sequence[Branch[Asked]]) -> None:
+        super().__init__(parent, *(branch.end for branch in branches))
         self._unsure = unsure
         self._branches = {branch.bound: branch for branch in branches}
         self._only = None if unsure else branches[0]

@@ -27,13 +27,11 @@ class Asked:
 class Existence(ByDemand[Asked]):
     """Keep the tokens for which the pattern has a result (``negated``: has none)."""
 
-    __slots__ = ("_negated",)
+    __slots__ = ("negated",)
 
-    def __init__(
-        self, key: object, parent: Node, unsure: tuple[int, ...], branches: Sequence[Branch[Asked]], *, negated: bool
-    ) -> None:
-        self._negated = negated
-        super().__init__(key, parent, unsure, branches)
+    def __init__(self, parent: Node, unsure: tuple[int, ...], branches: Sequence[Branch[Asked]], *, negated: bool) -> None:
+        self.negated = negated
+        super().__init__(parent, unsure, branches)
 
     def left(self, token: Token, weight: int) -> None:
         branch = self._only or self._branch(token)
@@ -55,7 +53,7 @@ class Existence(ByDemand[Asked]):
         else:
             del tokens[token]
             self.held -= 1
-        if (asked.results > 0) != self._negated:
+        if (asked.results > 0) != self.negated:
             self.emit(token, weight)
         if not tokens:
             ask(value, -1)
@@ -66,7 +64,7 @@ class Existence(ByDemand[Asked]):
         before = asked.results
         asked.results = after = before + weight
         if (before > 0) != (after > 0):
-            sign = 1 if (after > 0) != self._negated else -1
+            sign = 1 if (after > 0) != self.negated else -1
             if len(asked.tokens) > FEW:
                 self.work(len(asked.tokens))
             for waiting, count in asked.tokens.items():
@@ -75,5 +73,5 @@ class Existence(ByDemand[Asked]):
     def replay(self) -> Iterator[tuple[Token, int]]:
         for branch in self._branches.values():
             for asked in branch.demand.asked.values():
-                if (asked.results > 0) != self._negated:
+                if (asked.results > 0) != self.negated:
                     yield from asked.tokens.items()

@@ -15,14 +15,13 @@ from .operator import Operator, Places, columns
 class Extension(Operator):
     """Append the value computed from the values at ``places``."""
 
-    __slots__ = ("_columns", "_computation", "_parent")
+    __slots__ = ("_columns", "_computation")
 
     remembers: ClassVar[bool] = False
     keeps_columns: ClassVar[bool] = True
 
-    def __init__(self, key: object, parent: Node, computation: Computation, places: Places) -> None:
-        super().__init__(key, parent)
-        self._parent = parent
+    def __init__(self, parent: Node, computation: Computation, places: Places) -> None:
+        super().__init__(parent)
         self._computation = computation
         self._columns = columns(places)
         self.connect((parent, self))
@@ -35,5 +34,5 @@ class Extension(Operator):
         self.emit((*token, self._computation(self._columns(token))), weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
-        for token, weight in self._parent.replay():
+        for token, weight in self.owner.replay():
             yield (*token, self._computation(self._columns(token))), weight

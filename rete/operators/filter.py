@@ -14,14 +14,13 @@ from .operator import Operator, Places, columns
 class Selection(Operator):
     """Pass the tokens for which the test of the values at ``places`` holds."""
 
-    __slots__ = ("_columns", "_parent", "_test")
+    __slots__ = ("_columns", "_test")
 
     remembers: ClassVar[bool] = False
     keeps_columns: ClassVar[bool] = True
 
-    def __init__(self, key: object, parent: Node, test: Test, places: Places) -> None:
-        super().__init__(key, parent)
-        self._parent = parent
+    def __init__(self, parent: Node, test: Test, places: Places) -> None:
+        super().__init__(parent)
         self._test = test
         self._columns = columns(places)
         self.connect((parent, self))
@@ -35,6 +34,6 @@ class Selection(Operator):
             self.emit(token, weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
-        for token, weight in self._parent.replay():
+        for token, weight in self.owner.replay():
             if self._test(self._columns(token)):
                 yield token, weight

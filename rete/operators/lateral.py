@@ -36,7 +36,6 @@ class Lateral(ByDemand[Asked]):
 
     def __init__(
         self,
-        key: object,
         parent: Node,
         unsure: tuple[int, ...],
         branches: Sequence[Branch[Asked]],
@@ -47,7 +46,7 @@ class Lateral(ByDemand[Asked]):
         self._holds = test
         self._read = columns(places)
         self._padding = padding
-        super().__init__(key, parent, unsure, branches)
+        super().__init__(parent, unsure, branches)
 
     @property
     def pair_steps(self) -> int:

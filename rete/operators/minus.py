@@ -19,7 +19,7 @@ class Removal(Partnered):
 
     __slots__ = ()
 
-    def __init__(self, key: object, left: Node, right: Node, pairing: Pairing, *, surely: bool) -> None:
+    def __init__(self, left: Node, right: Node, pairing: Pairing, surely: bool) -> None:
         maybe = pairing.maybe
 
         def match(left: Token, right: Token) -> Token | None:
@@ -31,7 +31,7 @@ class Removal(Partnered):
                     shares = True
             return left if shares else None
 
-        super().__init__(key, left, right, pairing, match)
+        super().__init__(left, right, pairing, match)
 
     def alone(self, token: Token, weight: int) -> None:
         self.emit(token, weight)

@@ -22,8 +22,8 @@ class Numbering(Operator):
 
     keeps_columns: ClassVar[bool] = True
 
-    def __init__(self, key: object, parent: Node) -> None:
-        super().__init__(key, parent)
+    def __init__(self, parent: Node) -> None:
+        super().__init__(parent)
         self._counts: dict[Token, int] = {}
         self.connect((parent, self))
 

@@ -6,6 +6,9 @@ that reaches both inputs, one after the other in any order, the outputs add up t
 pair once; and no output is ever taken back that was not given. Only joins with alpha memories (:mod:`rete.operators.join`), whose
 right side changes for all of them at once, need the order of levels; operators have levels because such joins may stand below
 them.
+
+A new operator is a class of the algebra (rete/algebra.py), its node in a file of this room, and the branch that makes the one from
+the other (rete/compile/build.py).
 """
 
 from __future__ import annotations
@@ -40,11 +43,12 @@ class Operator(Node):
 
     __slots__ = ("feeds", "key", "owner")
 
-    def __init__(self, key: Hashable, *parents: Node) -> None:
+    def __init__(self, *parents: Node) -> None:
         super().__init__(1 + max(parent.level for parent in parents), parents[0].meter)
-        self.key = key
         self.owner = parents[0]
         """Where it is shared, by its key."""
+        self.key: Hashable = None
+        """Its kind and what it was made with, but for its owner; None where it is not shared."""
         self.feeds: list[tuple[Node, Receiver]] = []
 
     def connect(self, *feeds: tuple[Node, Receiver]) -> None:

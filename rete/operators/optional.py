@@ -18,7 +18,7 @@ class Optional(Partnered):
 
     __slots__ = ("_padding", "_pair_steps")
 
-    def __init__(self, key: object, left: Node, right: Node, pairing: Pairing, test: Test | None, places: Places) -> None:
+    def __init__(self, left: Node, right: Node, pairing: Pairing, test: Test | None, places: Places) -> None:
         self._padding: Token = (None,) * len(pairing.new)
         merge = pairing.merger()
         match = merge
@@ -31,7 +31,7 @@ class Optional(Partnered):
                 return merged if merged is not None and holds(read(merged)) else None
 
         self._pair_steps = 1 if test is None else steps_of(test)
-        super().__init__(key, left, right, pairing, match)
+        super().__init__(left, right, pairing, match)
 
     @property
     def pair_steps(self) -> int:

@@ -35,10 +35,8 @@ class Partnered(Operator):
 
     __slots__ = ("_left_key", "_lefts", "_match", "_right_key", "_rights")
 
-    def __init__(
-        self, key: object, left: Node, right: Node, pairing: Pairing, match: Callable[[Token, Token], Token | None]
-    ) -> None:
-        super().__init__(key, left, right)
+    def __init__(self, left: Node, right: Node, pairing: Pairing, match: Callable[[Token, Token], Token | None]) -> None:
+        super().__init__(left, right)
         self._left_key, self._right_key = pairing.keys()
         self._match = match
         self._lefts: dict[Any, dict[Token, Kept]] = {}  # Any: keys of opaque constants

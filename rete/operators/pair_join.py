@@ -57,8 +57,8 @@ class PairJoin(Operator):
 
     __slots__ = ("_left_key", "_lefts", "_merge", "_right_key", "_rights")
 
-    def __init__(self, key: object, left: Node, right: Node, pairing: Pairing) -> None:
-        super().__init__(key, left, right)
+    def __init__(self, left: Node, right: Node, pairing: Pairing) -> None:
+        super().__init__(left, right)
         self._left_key, self._right_key = pairing.keys()
         self._merge = pairing.merger()
         self._lefts: dict[Any, dict[Token, int]] = {}  # Any: keys of opaque constants

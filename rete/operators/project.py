@@ -14,13 +14,12 @@ from .operator import Operator, Places, columns
 class Projection(Operator):
     """Pass on the columns at ``places``."""
 
-    __slots__ = ("_columns", "_parent")
+    __slots__ = ("_columns",)
 
     remembers: ClassVar[bool] = False
 
-    def __init__(self, key: object, parent: Node, places: Places) -> None:
-        super().__init__(key, parent)
-        self._parent = parent
+    def __init__(self, parent: Node, places: Places) -> None:
+        super().__init__(parent)
         self._columns = columns(places)
         self.connect((parent, self))
 
@@ -28,5 +27,5 @@ class Projection(Operator):
         self.emit(self._columns(token), weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
-        for token, weight in self._parent.replay():
+        for token, weight in self.owner.replay():
             yield self._columns(token), weight

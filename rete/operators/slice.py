@@ -39,7 +39,6 @@ class Sliced(Operator):
 
     def __init__(
         self,
-        key: object,
         parent: Node,
         width: int,
         order: Order | None,
@@ -48,7 +47,7 @@ class Sliced(Operator):
         offset: int,
         limit: int | None,
     ) -> None:
-        super().__init__(key, parent)
+        super().__init__(parent)
         self._partition_of: Callable[[Token], Token] = tuple_getter(tuple(range(width)))
         self._order = order
         self._read = columns(reads)

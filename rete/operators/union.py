@@ -14,18 +14,16 @@ from .operator import Operator, RightPort
 class Both(Operator):
     """Pass on what either input says."""
 
-    __slots__ = ("_one", "_other")
+    __slots__ = ()
 
     remembers: ClassVar[bool] = False
 
-    def __init__(self, key: object, one: Node, other: Node) -> None:
-        super().__init__(key, one, other)
-        self._one = one
-        self._other = other
+    def __init__(self, one: Node, other: Node) -> None:
+        super().__init__(one, other)
         self.connect((one, self), (other, RightPort(self, self.left)))
 
     def left(self, token: Token, weight: int) -> None:
         self.emit(token, weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
-        return chain(self._one.replay(), self._other.replay())
+        return chain.from_iterable(parent.replay() for parent in self.parents())

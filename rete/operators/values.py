@@ -19,22 +19,20 @@ _Rows = list[tuple[tuple[Any, ...], Token]]  # Any: constants are opaque
 class InlineRows(Operator):
     """Append the ``new`` columns of each row whose ``shared`` columns agree with the token's; None agrees with anything."""
 
-    __slots__ = ("_by_key", "_parent", "_places", "_rows")
+    __slots__ = ("_by_key", "_places", "_rows")
 
     remembers: ClassVar[bool] = False
     keeps_columns: ClassVar[bool] = True
 
     def __init__(
         self,
-        key: object,
         parent: Node,
         rows: tuple[tuple[Any, ...], ...],
         shared: tuple[tuple[int, int], ...],
         new: tuple[int, ...],
     ) -> None:
         """``shared`` are pairs of a place in the token (surely bound) and one in the row; ``new`` places of the row."""
-        super().__init__(key, parent)
-        self._parent = parent
+        super().__init__(parent)
         self._places = tuple(place for place, _ in shared)
         self._rows: _Rows = [(tuple(row[place] for _, place in shared), tuple(row[place] for place in new)) for row in rows]
         self._by_key: dict[tuple[Any, ...], _Rows] | None = None
@@ -62,6 +60,6 @@ class InlineRows(Operator):
             self.emit(token + extension, weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
-        for token, weight in self._parent.replay():
+        for token, weight in self.owner.replay():
             for extension in self._extensions(token, partial(self.meter.effort.count_looks, self)):
                 yield token + extension, weight

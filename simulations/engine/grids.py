@@ -1,6 +1,6 @@
 """Ways to spread a hot key that peers do not go yet: a key that stands for a grid of cells, two features for one key, epochs.
 
-A tuple goes to one row of a grid, a template to one column, and they meet in one cell (DESIGN section 6). Most ways to spread a hot
+A tuple goes to one row of a grid, a template to one column, and they meet in one cell. Most ways to spread a hot
 key are such a grid: halves are two rows, a split by tuples any number of them, and epochs rows that tuples choose by the clock.
 Whatever is derived from a key is computed from its first 64 bits alone, as in :mod:`gsg.placement.rules`.
 """

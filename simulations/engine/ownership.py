@@ -1,4 +1,4 @@
-"""Which peer owns a key, for millions of keys at once: XOR ownership over 160-bit ids, exactly (DESIGN section 6).
+"""Which peer owns a key, for millions of keys at once: XOR ownership over 160-bit ids, exactly.
 
 Ids and keys are taken by their first 64 bits. That is exact while no two peers share those: then distances of one key to different
 peers differ within them. Peers that do are refused; among a million random ids the chance is one in thirty million.

@@ -1,6 +1,6 @@
 """One tuple and one subscription at a time, by the functions that peers run: what samples of a run, and tests, are held against.
 
-The rule (DESIGN section 1): where a tuple matches a subscription, some key that the tuple goes to is one that the subscription is
+The rule: where a tuple matches a subscription, some key that the tuple goes to is one that the subscription is
 posted under. A grid promises more: it is exactly one.
 """
 

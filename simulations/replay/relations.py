@@ -156,7 +156,7 @@ class _Translation(Generic[Relation]):
             case Join():
                 return engine.joined(self.of(node.parent), node.spec)
             case PairJoin():
-                _, pairing, right = key
+                _, right, pairing = key
                 return engine.paired(self.of(node.owner), self.of(right), pairing)
             case Selection():
                 _, test, places = key

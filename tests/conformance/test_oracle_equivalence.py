@@ -124,7 +124,7 @@ class Trial:
         self.asked = asked
         self.text = asked.theirs(asked.constants[0])
         parsed = parse_query(asked.ours())
-        self.template = Query(_lifted(parsed.tree), parsed.select, tuple(map(_iri, asked.constants[0])))
+        self.template = Query(_lifted(parsed.body), parsed.select, tuple(map(_iri, asked.constants[0])))
         self.query = self.template.bound()
         self.oracle = Oracle()
         self.spaces: list[gsg.Space] = []

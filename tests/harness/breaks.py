@@ -81,7 +81,7 @@ def lost_with_the_link(patch: pytest.MonkeyPatch) -> None:
 
 def acknowledged_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:
     """Nobody waits for the disk."""
-    patch.setattr(GroupCommit, "kept", lambda keeping: None)
+    patch.setattr(GroupCommit, "until_kept", lambda keeping: None)
 
 
 def checksums_not_checked(patch: pytest.MonkeyPatch) -> None:

@@ -63,12 +63,12 @@ class SimDisk:
         """The peer's key is this."""
         self._platters.identity = identity
 
-    def begin(self, past: Past) -> None:
+    def begin_life(self, past: Past) -> None:
         """What the peer is."""
         self._check()
         self._platters.past = past
 
-    def entered(self, port: int) -> None:
+    def note_port(self, port: int) -> None:
         """Where it is known."""
         self._check()
         past = self._platters.past
@@ -84,19 +84,19 @@ class SimDisk:
         """What all groups weigh."""
         return sum(weight for _, weight, _, _ in self._platters.groups.values())
 
-    def facts(self) -> Iterator[list[Row]]:
+    def all_rows(self) -> Iterator[list[Row]]:
         """All facts."""
         if facts := self._platters.facts():
             yield facts
 
-    def oldest(self, facts: int) -> tuple[int, list[Remains]]:
+    def oldest_facts(self, facts: int) -> tuple[int, list[Remains]]:
         """Those of the oldest group, whatever is asked for."""
         number, group = next(iter(self._platters.groups.items()))
         if not gsg.storage.disk.salvage.is_sound_group(number, *group):
             raise DamagedGroup(f"group {number} is not what was written")
         return number, [remains_of(fact) for fact, _ in rows_of(group[-1])]
 
-    def look_at(self, after: int) -> Looked:
+    def scrub_some(self, after: int) -> Looked:
         """All that is there."""
         found = Damage()
         there = [number for number, group in self._platters.groups.items() if sound((number, *group), found) is not None]

@@ -51,14 +51,14 @@ ON_BOTH = Pairing(key=((0, 0),), maybe=((1, 1),), new=())
 Make = Callable[[Source, Source], Operator]
 
 KINDS: dict[str, Make] = {
-    "join": lambda one, other: PairJoin("", one, other, ON_FIRST),
-    "join where a name may be unbound": lambda one, other: PairJoin("", one, other, ON_BOTH),
-    "join with itself": lambda one, _: PairJoin("", one, one, ON_FIRST),
-    "optional": lambda one, other: Optional("", one, other, ON_FIRST, None, ()),
-    "optional where a name may be unbound": lambda one, other: Optional("", one, other, ON_BOTH, None, ()),
-    "minus": lambda one, other: Removal("", one, other, ON_BOTH, surely=True),
-    "distinct": lambda one, _: Once("", one),
-    "slice": lambda one, _: Sliced("", one, 0, None, (), (0, 1), 1, 2),
+    "join": lambda one, other: PairJoin(one, other, ON_FIRST),
+    "join where a name may be unbound": lambda one, other: PairJoin(one, other, ON_BOTH),
+    "join with itself": lambda one, _: PairJoin(one, one, ON_FIRST),
+    "optional": lambda one, other: Optional(one, other, ON_FIRST, None, ()),
+    "optional where a name may be unbound": lambda one, other: Optional(one, other, ON_BOTH, None, ()),
+    "minus": lambda one, other: Removal(one, other, ON_BOTH, True),
+    "distinct": lambda one, _: Once(one),
+    "slice": lambda one, _: Sliced(one, 0, None, (), (0, 1), 1, 2),
 }
 
 tokens = st.tuples(st.sampled_from("ab"), st.one_of(st.none(), st.sampled_from("xy")))

@@ -36,7 +36,7 @@ DEFAULT_PEDRO = "127.0.0.1:4550"
 
 YOUNG_OBJECTS = 50_000
 """The cyclic garbage collector's first threshold in a peer's process. What a peer stores has no cycles; with Python's default the
-collector walked it over and over, which cost 1.6 times the mean (notes: matching)."""
+collector walked it over and over, which cost 1.6 times the mean."""
 
 PARENT_S = 1.0
 """How often a peer that is to end with whoever started it looks whether that is there."""

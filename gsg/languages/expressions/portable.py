@@ -1,6 +1,6 @@
 """FILTERs that travel: an expression over one tuple as a text, and a predicate from such a text, whoever wrote it.
 
-What one tuple decides is decided at the rendezvous, before the network pays for the tuple (DESIGN section 4). So an expression is
+What one tuple decides is decided at the rendezvous, before the network pays for the tuple. So an expression is
 portable if it costs little whatever the tuple is: comparison, logic, arithmetic, kinds of terms, plain functions of texts and
 dates. Patterns, hashes and what grows are not on the list; such a FILTER stays with its subscriber.
 

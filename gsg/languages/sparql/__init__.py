@@ -14,7 +14,6 @@ it came with.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +21,7 @@ from rete import algebra
 
 from ...errors import BadQuery
 from ..bad_text import Mistake, bad_text
+from ..query import Query
 from ..scope import MAX_DEPTH, depth
 from .construct import TRIPLE, ConstructTemplate
 from .iris import Prologue
@@ -31,22 +31,7 @@ from .patterns import Patterns
 from .placeholders import Source
 from .terms import Reader, kind_of
 
-__all__ = ["SparqlQuery", "parse_query"]
-
 _FORMS = {"SelectQuery": "SELECT", "AskQuery": "ASK", "ConstructQuery": "CONSTRUCT"}
-
-
-@dataclass(frozen=True)
-class SparqlQuery:
-    """A query: ``tree`` has its solutions, ``select`` says which names make a row.
-
-    ``form`` is SELECT, ASK (one empty row while it is true) or CONSTRUCT (a row is a triple: construct.py).
-    ORDER BY is in the tree where LIMIT or OFFSET follow it; alone it says nothing, as rows are told when they come and go.
-    """
-
-    form: str
-    tree: algebra.Algebra
-    select: tuple[str, ...]
 
 
 def parse_query(
@@ -56,24 +41,31 @@ def parse_query(
     now: Callable[[], datetime] | None = None,
     seed: Callable[[], str] | None = None,
     what: str = "query",
-) -> SparqlQuery:
-    """A standing query from SPARQL.
+) -> Query:
+    """A standing query from SPARQL: SELECT, ASK (one empty row while it is true) or CONSTRUCT (a row is a triple: construct.py).
 
+    ORDER BY is in its tree where LIMIT or OFFSET follow it; alone it says nothing, as rows are told when they come and go.
     ``base`` is what relative IRIs are resolved against; ``now`` and ``seed`` give NOW() and the fresh functions their moment
     and their chance, and are asked only for a query that uses them. Raises BadText, BadQuery and Unsupported.
     """
     parsed, source = parse_tree(text, what)
     try:
-        return _translated(parsed, source, base, now, seed)
+        tree, select = _translated(parsed, source, base, now, seed)
     except Mistake as mistake:
         raise bad_text(text, mistake.position, mistake.problem, what=what) from None
     except RecursionError:
         raise bad_text(text, 0, "the query is nested too deep to be translated", what=what) from None
+    return Query.of_tree(tree, select)
+
+
+def prepare() -> None:
+    """Nothing: what reads SPARQL is built as it is imported."""
 
 
 def _translated(
     parsed: Any, source: Source, base: str, now: Callable[[], datetime] | None, seed: Callable[[], str] | None
-) -> SparqlQuery:
+) -> tuple[algebra.Algebra, tuple[str, ...]]:
+    """The tree of a query's solutions, and the names that make a row."""
     declarations, query = parsed
     form = _FORMS[kind_of(query)]
     reader = Reader(source, _prologue(declarations, base), now, seed)
@@ -86,9 +78,7 @@ def _translated(
         tree = modified.projected(select if form == "SELECT" else ())
     if depth(tree) > MAX_DEPTH:
         raise BadQuery(f"the query is more than {MAX_DEPTH} operators deep; expected shorter chains, or several queries")
-    if form == "ASK":
-        return SparqlQuery(form, algebra.Distinct(tree), ())
-    return SparqlQuery(form, tree, select)
+    return (algebra.Distinct(tree), ()) if form == "ASK" else (tree, select)
 
 
 def _prologue(declarations: Any, base: str) -> Prologue:  # Any: rdflib's parse tree is untyped, here and below

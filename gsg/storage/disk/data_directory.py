@@ -37,8 +37,8 @@ from ...tuples.audiences import PeerId
 from ...tuples.long_constants import Remains, remains_of
 from .acknowledged_mark import AcknowledgedMark
 from .database import (
-    EXPECTED,
     FORMAT,
+    GROUPS,
     INSERT,
     UNREADABLE,
     check_format,
@@ -131,24 +131,15 @@ class DataDirectory:
             with contextlib.suppress(FileExistsError):
                 # Its log gets the mode of the file.
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
-        except OSError as error:
-            raise BadData(f"{self.path} cannot be used: {reason(error)}; {EXPECTED}") from None
-        try:
             self._connection = connect(self.path)
             self._is_ours = True
             if self._mend_log():
                 self._connection = connect(self.path)
             self._keep_to_owner()
             return self._read_all()
-        except UNREADABLE as error:
+        except (BadData, OSError, *UNREADABLE) as error:
             self.close()
-            raise refused(self.path, error) from None
-        except OSError as error:
-            self.close()
-            raise BadData(f"{self.path} cannot be used: {reason(error)}; {EXPECTED}") from None
-        except BadData:
-            self.close()
-            raise
+            raise error if isinstance(error, BadData) else refused(self.path, error) from None
 
     def _make_folder(self) -> None:
         try:
@@ -255,10 +246,8 @@ class DataDirectory:
         anew.unlink(missing_ok=True)
         found = sound_groups(self._opened, oldest, newest, Damage())
         # Numbers that are never given twice: what was acknowledged is not to look like something later.
-        first, self.weight = write_anew(anew, found, newest)
+        first, self.weight = write_anew(anew, found, newest, said)
         self.newest = newest
-        with contextlib.closing(sqlite3.connect(anew, isolation_level=None)) as made, transaction(made):
-            say(made, oldest=first, **said)
         anew.chmod(OWNER_ONLY)
         # All that the log has is in the damaged file before that goes: what is left of a log would be taken for the new one's.
         self._opened.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -296,12 +285,12 @@ class DataDirectory:
                     f"{path} may be read by others, and cannot be kept from them: {reason(error)}; expected a file of this user's"
                 ) from None
 
-    def facts(self) -> Iterator[list[Row]]:
+    def all_rows(self) -> Iterator[list[Row]]:
         """All facts with their marks as they were written last, READ_ROWS at a time or some more."""
         seen: set[Remains] = set()
         some: list[Row] = []
         try:
-            for found in self._opened.execute("SELECT number, clock, weight, sum, rows FROM groups ORDER BY number DESC"):
+            for found in self._opened.execute(f"{GROUPS} ORDER BY number DESC"):
                 for row in self._rows(*found):
                     remains = remains_of(row[0])
                     if remains not in seen:
@@ -316,15 +305,13 @@ class DataDirectory:
         if some:
             yield some
 
-    def oldest(self, facts: int) -> tuple[int, list[Remains]]:
+    def oldest_facts(self, facts: int) -> tuple[int, list[Remains]]:
         """What would remain of the facts of the oldest groups, so many or those of one group, and the last group's number.
 
         Raises DamagedGroup.
         """
         until, found = 0, list[Remains]()
-        with contextlib.closing(
-            self._opened.execute("SELECT number, clock, weight, sum, rows FROM groups ORDER BY number")
-        ) as groups:
+        with contextlib.closing(self._opened.execute(f"{GROUPS} ORDER BY number")) as groups:
             for expected, group in enumerate(groups, self._oldest):
                 if group[0] != expected:
                     raise DamagedGroup(f"{self.path} is damaged: group {expected} is missing")
@@ -343,7 +330,7 @@ class DataDirectory:
         except ValueError as error:
             raise damaged(self.path, str(error)) from None
 
-    def look_at(self, after: int) -> Looked:
+    def scrub_some(self, after: int) -> Looked:
         """Whether some of the groups after this number are what was written, and whether the directory is the one that was opened.
 
         Raises sqlite3.Error and OSError.
@@ -355,19 +342,18 @@ class DataDirectory:
         """Raise OSError where the directory is not the one that was opened."""
         self._directory.check()
 
-    def begin(self, past: Past) -> None:
+    def begin_life(self, past: Past) -> None:
         """A new life of the peer begins. Raises BadData."""
-        try:
-            with transaction(self._opened) as connection:
-                say(connection, peer=past.peer, life=past.life, port=past.port, clock=past.clock)
-        except sqlite3.Error as error:
-            raise refused(self.path, error) from None
+        self._say(peer=past.peer, life=past.life, port=past.port, clock=past.clock)
 
-    def entered(self, port: int) -> None:
+    def note_port(self, port: int) -> None:
         """The peer is known at this port. Raises BadData."""
+        self._say(port=port)
+
+    def _say(self, **said: Said) -> None:
         try:
             with transaction(self._opened) as connection:
-                say(connection, port=port)
+                say(connection, **said)
         except sqlite3.Error as error:
             raise refused(self.path, error) from None
 

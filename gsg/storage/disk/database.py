@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...errors import BadData
+from ...errors import BadData, reason
 from .record_checksums import Said, sum_of_said
 
 FORMAT = 4
@@ -21,6 +21,7 @@ CHECKPOINT_PAGES = 4_000
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError, OverflowError, MemoryError)
 """What reading a damaged file may raise: also where SQLite's own words have bytes of it, or a length that it names is absurd."""
 EXPECTED = "expected a directory that this user may write to, with room"
+GROUPS = "SELECT number, clock, weight, sum, rows FROM groups"
 INSERT = "INSERT INTO groups VALUES (?, ?, ?, ?, ?)"
 _TABLES = (
     "CREATE TABLE self (name TEXT PRIMARY KEY, value, sum BLOB NOT NULL) WITHOUT ROWID",
@@ -102,7 +103,9 @@ def check_format(connection: sqlite3.Connection, path: Path) -> int:
 
 
 def refused(path: Path, error: Exception) -> BadData:
-    """What is said of a file where SQLite fails."""
+    """What is said of a file where SQLite fails, or the system does."""
+    if isinstance(error, OSError):
+        return BadData(f"{path} cannot be used: {reason(error)}; {EXPECTED}")
     if not isinstance(error, sqlite3.Error):
         return damaged(path, "file is not a database")
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF

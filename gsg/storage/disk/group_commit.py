@@ -61,13 +61,13 @@ class NoDisk:
         """Who the peer was before, or else ``wanted``, or a drawn one."""
         return wanted or draw()
 
-    async def resume(self, entries: FactsByKey, versions: HybridClock) -> None:
+    async def resume(self, entries: FactsByKey, clock: HybridClock) -> None:
         """Put back what was there before, and keep it from now on."""
 
-    async def begin(self, peer: bytes, life: int) -> None:
+    async def begin_life(self, peer: bytes, life: int) -> None:
         """The peer is about to enter the overlay as this."""
 
-    async def entered(self, port: int, *, alone: bool) -> None:
+    async def note_entered(self, port: int, *, alone: bool) -> None:
         """The peer is in the overlay, where others know it by this port, if there are any."""
 
     async def run(self) -> None:
@@ -82,7 +82,7 @@ class NoDisk:
     def check_room(self) -> None:
         """Raise Refused where too many changes wait to be kept."""
 
-    def kept(self) -> Callable[[], Awaitable[None]] | None:
+    def until_kept(self) -> Callable[[], Awaitable[None]] | None:
         """Waits until all that has changed so far is kept, or raises Refused. None where there is nothing to wait for."""
         return None
 
@@ -188,13 +188,13 @@ class GroupCommit(NoDisk):
                 "give each peer a directory of its own, with its own key"
             )
 
-    async def resume(self, entries: FactsByKey, versions: HybridClock) -> None:
+    async def resume(self, entries: FactsByKey, clock: HybridClock) -> None:
         """As in NoDisk. Raises BadData."""
         # Others may have what goes now, also while this peer is alone.
         entries.remembering = True
-        limit_us = versions.limit_us()
+        limit_us = clock.limit_us()
         latest = self.past.clock if self.past.clock <= limit_us else 0
-        facts = self._disk.facts()
+        facts = self._disk.all_rows()
         life = self.past.life if self.past.life * 1000 <= limit_us else 0
         beyond = self._disk.damage.times + (latest != self.past.clock) + (life != self.past.life)
         self.past = replace(self.past, life=life, clock=latest)
@@ -210,8 +210,8 @@ class GroupCommit(NoDisk):
                 *(beyond, self._disk.path),
             )
         if self.past.peer is not None:
-            versions.resume(latest)
-        away_s = versions.now_us() / 1_000_000 - latest / 1_000_000
+            clock.resume(latest)
+        away_s = clock.now_us() / 1_000_000 - latest / 1_000_000
         if latest and away_s > TOMBSTONE_S:
             log.warning(
                 "what is in %s is %.1f hours old: what others retracted since, and more than %g hours ago, may come back "
@@ -221,19 +221,19 @@ class GroupCommit(NoDisk):
                 TOMBSTONE_S / 3600,
             )
         self._entries = entries
-        self._journal = Journal(entries, versions)
+        self._journal = Journal(entries, clock)
         self._compaction = Compaction(lambda: len(entries) + entries.buried.count)
-        self._resumed_at = versions.latest
+        self._resumed_at = clock.latest
         self._keeps = True
 
-    async def begin(self, peer: bytes, life: int) -> None:
+    async def begin_life(self, peer: bytes, life: int) -> None:
         """Write down who the peer is, before anybody hears of it. Raises BadData."""
         # A life is named by the milliseconds in which it begins. What it publishes has later numbers than the time at which it
         # resumed: the next life is to begin after these, even if this one ends before anything else is written.
         self.past = Past(peer, life, self.past.port, max(life * 1000, self._resumed_at))
-        await self._in_thread(lambda: self._disk.begin(self.past))
+        await self._in_thread(lambda: self._disk.begin_life(self.past))
 
-    async def entered(self, port: int, *, alone: bool) -> None:
+    async def note_entered(self, port: int, *, alone: bool) -> None:
         """Write down where it has lived: who has not must be let in where it is told to join, and who has may go on alone."""
         if alone and self._disk.damage.records:
             log.error(
@@ -241,7 +241,7 @@ class GroupCommit(NoDisk):
                 self._disk.damage.records,
             )
         try:
-            await self._in_thread(lambda: self._disk.entered(port))
+            await self._in_thread(lambda: self._disk.note_port(port))
         except BadData as error:
             log.warning("%s; where nobody answers when it is started again, this peer will not go on alone", error)
 
@@ -264,7 +264,7 @@ class GroupCommit(NoDisk):
     async def _scrub(self) -> None:
         """Look at some of what is on disk."""
         try:
-            looked = await self._in_thread(lambda: self._disk.look_at(self._scrubbed))
+            looked = await self._in_thread(lambda: self._disk.scrub_some(self._scrubbed))
         except OSError as error:
             self._failed(f"its disk failed ({error})")
             return
@@ -303,7 +303,7 @@ class GroupCommit(NoDisk):
             elif self._journal.waiting and self._compaction.is_due(self._disk.weight, self._disk.newest):
                 share = self._compaction.share(self._journal.waiting)
                 try:
-                    until, again = await self._in_thread(lambda: self._disk.oldest(share))
+                    until, again = await self._in_thread(lambda: self._disk.oldest_facts(share))
                 except DamagedGroup:
                     self._write_anew(1)
                     until, again = self._compaction.next_of_all()
@@ -367,7 +367,7 @@ class GroupCommit(NoDisk):
             self._refused += 1
             raise Refused(f"{self._journal.waiting} changes wait for its disk already; publish more slowly")
 
-    def kept(self) -> Callable[[], Awaitable[None]] | None:
+    def until_kept(self) -> Callable[[], Awaitable[None]] | None:
         """As in NoDisk."""
         mark = self._journal.mark()
         if mark <= self._journal.on_disk:

@@ -36,15 +36,15 @@ class Group:
 class Journal:
     """The changes of a peer's entries. One group is being written at a time."""
 
-    def __init__(self, entries: FactsByKey, versions: HybridClock) -> None:
+    def __init__(self, entries: FactsByKey, clock: HybridClock) -> None:
         self._entries = entries
-        self._versions = versions
+        self._hybrid_clock = clock
         self._waiting: dict[Remains, None] = {}
         """What would remain of the facts that have changed, those that wait for the longest first: no long text waits here. Whoever
         makes changes looks at :attr:`waiting` before."""
         entries.touched = self._waiting
         self._writing: Group | None = None
-        self._clock = 0
+        self._written_clock = 0
         """The time that was written last."""
         self._taken = 0
         self.on_disk = 0
@@ -67,8 +67,8 @@ class Journal:
         """
         assert self._writing is None, "one group at a time"
         facts = list(islice(self._waiting, GROUP_FACTS))
-        latest = self._versions.reached()
-        if not facts and not until and not again and not self._versions.outrun(self._clock):
+        latest = self._hybrid_clock.reached()
+        if not facts and not until and not again and not self._hybrid_clock.outrun(self._written_clock):
             return None
         # First of all, so that nothing is forgotten where it fails.
         rows = self._entries.rows(facts)
@@ -77,7 +77,7 @@ class Journal:
             taken = set(facts)
             rows += [row for row in self._entries.rows(fact for fact in again if fact not in taken) if row[1]]
         group = Group(rows, latest, until)
-        self._clock = latest
+        self._written_clock = latest
         for fact in facts:
             del self._waiting[fact]
         self._taken += len(facts)
@@ -94,7 +94,7 @@ class Journal:
         if self._writing is None:
             return
         group, self._writing = self._writing, None
-        self._clock = 0
+        self._written_clock = 0
         later = dict(self._waiting)
         self._waiting.clear()
         self._waiting.update((remains_of(fact), None) for fact, _ in group.rows)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,6 @@ from ...errors import BadData
 from . import database
 from .record_checksums import Said, Sound, corrected_group, is_sound_group, sound_said, sum_of_group, sum_of_said
 
-ALL = "SELECT number, clock, weight, sum, rows FROM groups ORDER BY number DESC"
-ONE = "SELECT number, clock, weight, sum, rows FROM groups WHERE number = ?"
 CORRECTED_BYTES = 64 * 1024 * 1024
 """In so many bytes of damaged groups a wrong bit is looked for, which takes some 10 s; those beyond are lost as they are."""
 NAMES = ("peer", "life", "port", "clock", "oldest")
@@ -96,7 +94,7 @@ def sound_groups(connection: sqlite3.Connection, oldest: int, newest: int, damag
     last = 0
     """The number of the group that was read last."""
     try:
-        for row in connection.execute(ALL):
+        for row in connection.execute(f"{database.GROUPS} ORDER BY number DESC"):
             found = sound(row, damage)
             # One that stands before a later one, or was cleaned away, is on a page that is not where or when it should be.
             if found is None or found[0] < oldest or (last and found[0] >= last):
@@ -119,7 +117,7 @@ def sound_groups(connection: sqlite3.Connection, oldest: int, newest: int, damag
 
 def _one(connection: sqlite3.Connection, number: int, damage: Damage) -> Sound | None:
     try:
-        row = connection.execute(ONE, (number,)).fetchone()
+        row = connection.execute(f"{database.GROUPS} WHERE number = ?", (number,)).fetchone()
     except database.UNREADABLE:
         return None
     found = None if row is None else sound(row, damage)
@@ -137,9 +135,12 @@ def sound(row: tuple[object, object, object, object, object], damage: Damage) ->
     return found
 
 
-def write_anew(path: Path, groups: Iterable[Sound], newest: int) -> tuple[int, int]:
-    """Put groups, the newest first, into a new database, with numbers up to this one and none missing; the number of the oldest,
-    one more than the newest where there are none, and what all weigh. Raises sqlite3.Error."""
+def write_anew(path: Path, groups: Iterable[Sound], newest: int, said: Mapping[str, Said]) -> tuple[int, int]:
+    """Put groups, the newest first, into a new database, with numbers up to this one, and what is said of the peer.
+
+    There is a group for each number from the oldest on. Returns that of the oldest, one more than the newest where there are none,
+    and what all weigh. Raises sqlite3.Error.
+    """
     oldest, all_weigh = newest + 1, 0
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         # What is not finished is never opened, so there is nothing to roll back.
@@ -151,6 +152,7 @@ def write_anew(path: Path, groups: Iterable[Sound], newest: int) -> tuple[int, i
             oldest -= 1
             all_weigh += weight
             checksum = sum_of_group(oldest, clock, weight, rows)
-            connection.execute("INSERT INTO groups VALUES (?, ?, ?, ?, ?)", (oldest, clock, weight, checksum, rows))
+            connection.execute(database.INSERT, (oldest, clock, weight, checksum, rows))
+        database.say(connection, **{**said, "oldest": oldest})
         connection.execute("COMMIT")
     return oldest, all_weigh

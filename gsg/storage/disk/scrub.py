@@ -14,6 +14,7 @@ import contextlib
 import sqlite3
 from dataclasses import dataclass
 
+from .database import GROUPS
 from .record_checksums import is_sound_group
 
 SCRUB_BYTES = 1024 * 1024
@@ -39,8 +40,7 @@ def look_at(connection: sqlite3.Connection, after: int, oldest: int, newest: int
     connection.execute("PRAGMA shrink_memory")
     damaged = size_bytes = 0
     last = max(after, oldest - 1)
-    query = "SELECT number, clock, weight, sum, rows FROM groups WHERE number > ? ORDER BY number"
-    with contextlib.closing(connection.execute(query, (last,))) as groups:
+    with contextlib.closing(connection.execute(f"{GROUPS} WHERE number > ? ORDER BY number", (last,))) as groups:
         for group in groups:
             # One that is damaged may have any number: where it should be, one is missing.
             if is_sound_group(*group) and last < group[0] <= newest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from gsg.churn.forward_facts import FactForwarding
 from gsg.churn.forward_queue import ForwardQueue
 from gsg.errors import PeerUnreachable, Refused
 from gsg.replication.changes import Held
-from gsg.wire.messages import Done, Message
+from gsg.wire.messages import Done, Message, Publish
 
 A, B, C = (dht.Contact(name * 20, f"10.0.0.{number}", 1) for number, name in enumerate((b"a", b"b", b"c"), 1))
 
@@ -159,15 +160,16 @@ async def test_messages_for_a_newcomer_that_is_gone_again_are_carried_out_here_a
     forwarding = FactForwarding.__new__(FactForwarding)
     forwarding._holders, forwarding._queue, forwarding._flush = links, queue(links), lambda: None  # type: ignore[assignment]  # likewise
 
-    async def instead(numbers: list[int], theirs: list[bytes]) -> Done:
+    def make(*change: object) -> Held:
         assert links.failed_ids
-        return Done(0, 1)
+        return Held(1, 0, [])
 
     def forward(request: int) -> Any:  # Any: a coroutine
-        parcels = {A: ([0], [b"\0"])}
-        admitted = forwarding._queue.enqueue(0, parcels)
-        return forwarding._forward(publisher, request, parcels, admitted, Held(0, 0, []), lambda *_: number(0), instead)  # type: ignore[arg-type]  # likewise
+        shares = {A: ([0], [b"\0"])}
+        admitted = forwarding._queue.enqueue(0, shares)
+        return forwarding._forward(publisher, Publish(request, 1, [("x",)], [b"\0"], 1), shares, admitted, Held(0, 0, []))  # type: ignore[arg-type]  # likewise
 
+    forwarding._replication = SimpleNamespace(make=make)  # type: ignore[assignment]  # likewise
     await asyncio.gather(*map(forward, range(20)))
 
     assert publisher.answers == [Done(request, 1) for request in range(20)]

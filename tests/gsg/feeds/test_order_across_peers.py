@@ -225,8 +225,8 @@ def test_what_never_comes_delays_others_for_a_while_and_loses_nothing(caplog: py
         await settled(peers)
 
         # As one that died between two messages would: it has named what it was about to send, and has not sent it.
-        publisher._parts.publisher._sent.sending(other.contact.id, publisher._parts.publisher._last + 1, net.loop.time())
-        publisher._parts.publisher._last += 1
+        record = publisher._parts.publisher.record
+        record.sent.note_sending(other.contact.id, record.next_number(), net.loop.time())
         await publisher.notify([(functors[0], 2), (functors[0], 3)])
         await asyncio.sleep(ORDER_WAIT_S - 0.2)
         assert heard == []

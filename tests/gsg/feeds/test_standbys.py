@@ -387,16 +387,15 @@ class Refusing(Standbys):
 def test_what_a_holder_refuses_keeps_nothing_else_waiting() -> None:
     async def main(net: SimNet) -> None:
         refused, other = AnyMemory(), AnyMemory()
-        tasks: list[asyncio.Task[None]] = []
         async with asyncio.TaskGroup() as group:
-            standbys = Refusing(refused, lambda work: tasks.append(group.create_task(work)))
+            standbys = Refusing(refused, group.create_task)
             begun_s = asyncio.get_running_loop().time()
-            standbys.check(refused)  # type: ignore[arg-type]  # as far as it is looked at
+            standbys.check_memory(refused)  # type: ignore[arg-type]  # as far as it is looked at
             await asyncio.sleep(10)
 
-            standbys.check(other)  # type: ignore[arg-type]  # likewise
+            standbys.check_memory(other)  # type: ignore[arg-type]  # likewise
             await asyncio.sleep(50)
-            tasks.pop().cancel()
+            standbys.stop()
 
         looked_s = {memory: [when_s - begun_s for when_s in times_s] for memory, times_s in standbys.looked_s.items()}
         assert looked_s[other] == [pytest.approx(10)]

@@ -13,8 +13,8 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 def value(expression: str) -> str | None:
     """The value of an expression, with the datatypes of XML Schema in short; None for an error."""
     query = parse_query(f"{PREFIXES} SELECT ({expression} AS ?v) {{}}", seed=lambda: "seed")
-    assert isinstance(query.tree, algebra.Project)
-    extend = query.tree.child
+    assert isinstance(query.body, algebra.Project)
+    extend = query.body.child
     assert isinstance(extend, algebra.Extend)
     found = extend.value((None,) * len(extend.value.names))
     if found is None:

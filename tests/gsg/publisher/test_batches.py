@@ -18,8 +18,8 @@ def test_events_that_go_once_more_say_how_late_they_are_as_they_go() -> None:
     """To reach the next holder may take seconds, in which somebody may ask who is not to hear of them."""
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
-        publisher = peers[0]._parts.publisher
-        again = Again(publisher, [Said([Event(1, ("x", 1))], [b"\0"], publisher.now() - 3.5)])
+        record = peers[0]._parts.publisher.record
+        again = Again(record, [Said([Event(1, ("x", 1))], [b"\0"], record.now() - 3.5)])
         await asyncio.sleep(2.0)
 
         message = again.message(Parcel(peers[1].contact, [0], [b"\0"]), 7, [])

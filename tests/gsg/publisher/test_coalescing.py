@@ -206,7 +206,7 @@ def test_what_changed_where_it_was_not_refused_counts(order: tuple[int, int]) ->
             calls: list[list[Tuple]] = [[("odd",)], [("b",), ("c",)]]
             saying = {number: asyncio.create_task(publisher.facts(1, calls[number])) for number in order}
             await asyncio.sleep(0)
-            publisher._turns.leave(turn)
+            publisher._turns.leave_turn(turn)
             await asyncio.wait(saying.values())
 
         assert isinstance(saying[0].exception(), Refused)
@@ -223,7 +223,7 @@ def test_nobody_is_to_wait_for_what_was_to_go_with_a_part_to_a_holder_that_is_go
             turn = publisher._turns.line_up()
             saying = [asyncio.create_task(publisher.facts(1, [(name,)])) for name in ("a", "b")]
             await asyncio.sleep(0)
-            publisher._turns.leave(turn)
+            publisher._turns.leave_turn(turn)
             await asyncio.gather(*saying)
 
         parts = [part for message in there.heard if isinstance(message, Publish) for part in message.parts]
@@ -244,7 +244,7 @@ def test_what_is_behind_is_sent_again_by_its_own_caller() -> None:
         assert await asyncio.gather(*(publisher.facts(1, [(number,)]) for number in range(3))) == [1, 1, 1]
 
         assert heard(there) == [(1, [(0,), (1,), (2,)]), (1, [(1,)]), (1, [(1,)])]
-        assert all(batch.is_done for batch in list(publisher._going)[ROUNDS:])
+        assert all(batch.is_done for batch in list(publisher.record.under_way)[ROUNDS:])
 
     waiting(work, slowly(reply))
 
@@ -257,7 +257,7 @@ def test_what_did_not_arrive_is_told_to_its_own_caller() -> None:
             turn: Turn = publisher._turns.line_up()
             saying = [asyncio.create_task(publisher.facts(1, facts)) for facts in ([("a",)], [("lost",), ("b",)], [("c",)])]
             await asyncio.sleep(0)
-            publisher._turns.leave(turn)
+            publisher._turns.leave_turn(turn)
             said = await asyncio.gather(*saying, return_exceptions=True)
 
         assert [said[0], said[2]] == [1, 1]

@@ -31,7 +31,7 @@ def test_numbers_go_on_after_a_former_life_whatever_the_clock_says() -> None:
 
         publisher = Publisher(place.contact.id, FixedHolders(lambda _: []), place.exchange, EverythingWanted(), versions)  # type: ignore[arg-type]  # know as much
 
-        assert publisher._last >= NOW_US
+        assert publisher.record.last >= NOW_US
 
     run(main, seed=1)
 
@@ -153,7 +153,7 @@ def test_what_was_said_since_is_the_last_word() -> None:
 
         said = [(message.sign, message.facts) for message in there.heard]  # type: ignore[union-attr]  # no Flash
         assert said == [(1, [("a",), ("b",)]), (-1, [("b",)]), (1, [("a",)])]
-        assert not publisher._going
+        assert not publisher.record.under_way
 
     run(main, seed=5)
 
@@ -258,7 +258,7 @@ def test_events_of_a_dead_rendezvous_that_the_next_refuses_go_again_before_what_
             publisher = publisher_of(us, holders)
             await publisher.events([(("said",), None)])
             holders.failures.append(first.contact.id)
-            assert publisher.gone(first.contact.id)
+            assert publisher.take_back_from(first.contact.id)
             await publisher.send_again()
             await asyncio.sleep(1)
             second.reply = accept
@@ -286,7 +286,7 @@ def test_events_of_a_dead_rendezvous_are_kept_while_no_holder_is_found() -> None
             publisher = publisher_of(us, holders)
             await publisher.events([(("said",), None)])
             holders.failures.append(first.contact.id)
-            assert publisher.gone(first.contact.id)
+            assert publisher.take_back_from(first.contact.id)
             holders.found = False
             await publisher.send_again()
             holders.found = True
@@ -373,7 +373,7 @@ def test_events_that_left_before_their_caller_was_cancelled_go_again_when_their_
             publisher = publisher_of(us, holders)
             await cancelled_between(us, even, odd, publisher)
             holders.failures.append(even.contact.id)
-            publisher.gone(even.contact.id)
+            publisher.take_back_from(even.contact.id)
 
             await publisher.send_again()
             await asyncio.sleep(1)

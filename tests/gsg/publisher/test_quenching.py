@@ -132,8 +132,8 @@ def test_who_is_the_second_to_ask_for_a_key_waits_until_it_is_told_as_well() -> 
         home = rendezvous(peers, 3, 0, TEMP)
         publisher, first, second = others(peers, home)[:3]
         await settled(peers)
-        tell = publisher._parts.interests.told
-        publisher._parts.interests.told = lambda *told: net.loop.call_later(3.0, tell, *told)  # type: ignore[method-assign]  # a busy peer
+        tell = publisher._parts.interests.add_interest
+        publisher._parts.interests.add_interest = lambda *told: net.loop.call_later(3.0, tell, *told)  # type: ignore[method-assign]  # a busy peer
         async with asyncio.TaskGroup() as group:
             group.create_task(hear(first, TEMPERATURES, 0))
             await asyncio.sleep(1.5)
@@ -154,7 +154,7 @@ def test_a_lease_ends_where_its_publisher_is_silent() -> None:
         await settled(peers)
         loop = asyncio.get_running_loop()
         # It never acknowledges what it is told.
-        publisher._parts.interests.told = lambda link, interested: None  # type: ignore[method-assign]  # a peer that hangs
+        publisher._parts.interests.add_interest = lambda link, interested: None  # type: ignore[method-assign]  # a peer that hangs
         began = loop.time()
 
         await hear(listener, TEMPERATURES, 0)
@@ -261,15 +261,15 @@ def test_what_one_peer_asks_for_is_bounded_and_what_is_beyond_is_sent_to_it(monk
     assert not wanted.anything
     assert not wanted.asks_for(3, 0, "e")
 
-    wanted.add([(3, 0, "e")])
+    wanted.add_keys([(3, 0, "e")])
     assert wanted.asks_for(3, 0, "any")
     assert not wanted.asks_for(2, 0, "any")
 
-    wanted.add([(2, 0, "f"), (2, 0, "g"), (2, 0, "h")])
+    wanted.add_keys([(2, 0, "f"), (2, 0, "g"), (2, 0, "h")])
     assert wanted.asks_for(2, 0, "any")
     assert not wanted.anything
 
-    wanted.add([(4, 0, "x")])
+    wanted.add_keys([(4, 0, "x")])
     assert wanted.anything
     assert len(wanted.keys) == 3
 
@@ -363,7 +363,7 @@ class SlowLink:
         await asking.interests._ask(self.contact, asked_s)
 
     def answer(self, *, anything: bool = False) -> _Wanted:
-        self.asking.interests.heard(self, Interest(anything, []))  # type: ignore[arg-type]  # as above
+        self.asking.interests.take_interest(self, Interest(anything, []))  # type: ignore[arg-type]  # as above
         return self.asking.interests._of_peer[self.contact.id]
 
 
@@ -422,7 +422,7 @@ async def test_an_answer_to_what_was_asked_before_peers_came_holds_for_no_time()
     now_s = link.asking.now_s
 
     await link.ask(now_s)
-    link.asking.interests.forget()
+    link.asking.interests.forget_all()
     await link.ask(now_s)
 
     assert link.answer().until_s < now_s
@@ -445,9 +445,9 @@ def test_what_is_told_after_a_lease_is_not_kept() -> None:
         link = await publisher._parts.exchange.link(other.contact)
         wanted = publisher._parts.interests._of_peer[other.contact.id]
 
-        publisher._parts.interests.told(link, Interested(1, False, [(3, 0, "in time")]))
+        publisher._parts.interests.add_interest(link, Interested(1, False, [(3, 0, "in time")]))
         await asyncio.sleep(2 * LEASE_S)
-        publisher._parts.interests.told(link, Interested(2, False, [(3, 0, "too late")]))
+        publisher._parts.interests.add_interest(link, Interested(2, False, [(3, 0, "too late")]))
 
         assert wanted.asks_for(3, 0, "in time")
         assert not wanted.asks_for(3, 0, "too late")

@@ -12,7 +12,7 @@ def busy() -> Turns:
     """A line with as many rounds under way as make others patient."""
     turns = Turns()
     for _ in range(ROUNDS):
-        turns.begun()
+        turns.begin_round()
     return turns
 
 
@@ -21,17 +21,17 @@ def test_turns_come_in_the_order_of_the_line() -> None:
     first, second, third = (turns.line_up() for _ in range(3))
 
     assert (first.is_here, second.is_here) == (True, False)
-    turns.leave(second)
-    turns.leave(first)
+    turns.leave_turn(second)
+    turns.leave_turn(first)
     assert third.is_here
-    turns.leave(third)
+    turns.leave_turn(third)
     assert not turns.taken
 
 
 def test_who_is_patient_goes_at_once_while_little_is_under_way() -> None:
     turns = Turns()
     for _ in range(ROUNDS - 1):
-        turns.begun()
+        turns.begin_round()
 
     assert turns.line_up(is_patient=True).is_here
 
@@ -43,7 +43,7 @@ def test_who_is_patient_waits_for_a_round_to_end() -> None:
         assert not patient.is_here
         assert turns.is_last(patient)
 
-        turns.ended()
+        turns.end_round()
 
         assert patient.is_here
         await turns.wait(patient)
@@ -69,7 +69,7 @@ def test_who_is_patient_is_so_from_its_own_beginning() -> None:
         turns = busy()
         gone = turns.line_up(is_patient=True)
         await asyncio.sleep(PATIENCE_S / 2)
-        turns.leave(gone)
+        turns.leave_turn(gone)
         patient = turns.line_up(is_patient=True)
         began_s = net.loop.time()
 
@@ -88,7 +88,7 @@ def test_who_is_patient_keeps_nobody_behind_it_waiting() -> None:
 
         assert patient.is_here
         assert not turns.is_last(patient)
-        turns.leave(patient)
+        turns.leave_turn(patient)
         assert hasty.is_here
 
     run(main, seed=3)
@@ -103,7 +103,7 @@ def test_a_turn_that_nobody_wants_any_more_is_another_ones() -> None:
         waiting.cancel()
         await asyncio.sleep(0)
 
-        turns.leave(first)
+        turns.leave_turn(first)
 
         # Whoever waited has gone, and another one may wait for the same turn.
         assert second.is_here

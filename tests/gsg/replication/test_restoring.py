@@ -10,13 +10,12 @@ from key_holders import holders
 from peers import Reader, guest_of, others, simulate
 
 import dht
-import gsg.replication.restoring
+import gsg.background
 from dht import Identity, PeerId, distance
 from dht.overlay.owner_cache import Regions
 from dht.simnet import SimNet
 from gsg import Peer, PeerUnreachable, Symbol
 from gsg.replication.copying import EVER, Copy
-from gsg.replication.restoring import STEPS_PER_TURN
 from gsg.tuples.features import Key, key
 from gsg.wire.holder_messages import Replicate
 
@@ -132,13 +131,13 @@ def test_facts_come_back_also_where_a_peer_comes_that_is_closer_to_their_key_tha
 
 
 def test_others_have_their_turn_while_many_keys_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.replication.restoring, "STEPS_PER_ROUND", 10 * STEPS_PER_TURN)
+    monkeypatch.setattr(gsg.background, "SLICE_S", 0.0)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, _ = peers
-        await host.insert([(number, ON, "x") for number in range(10 * STEPS_PER_TURN)])
+        await host.insert([(number, ON, "x") for number in range(20)])
         looking = host._parts.anti_entropy._restoring
-        await looking.look(EVER)
+        await looking.tell_other_keys(EVER)
         turns = 0
 
         async def count() -> None:
@@ -148,7 +147,7 @@ def test_others_have_their_turn_while_many_keys_are_looked_at(monkeypatch: pytes
                 await asyncio.sleep(0)
 
         counting = asyncio.create_task(count())
-        await looking.look(EVER)
+        await looking.tell_other_keys(EVER)
         counting.cancel()
 
         assert turns >= 10
@@ -167,7 +166,7 @@ def test_what_is_known_under_its_next_key_or_has_just_come_is_not_told() -> None
         for peer in peers:
             peer._parts.anti_entropy._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
             for until in (1, 1, EVER):
-                await peer._parts.anti_entropy._restoring.look(until)
+                await peer._parts.anti_entropy._restoring.tell_other_keys(until)
             if len(peers) == 3:
                 assert not told
 
@@ -244,11 +243,11 @@ def test_keys_whose_holders_are_not_known_are_looked_up_and_told_of_next_time(mo
         looking = primary._parts.anti_entropy._restoring
         looking._copying.replicate = counting  # type: ignore[method-assign]  # to see what is told
 
-        await looking.look(EVER)
+        await looking.tell_other_keys(EVER)
         for _ in range(2):
-            await looking.look(EVER)
+            await looking.tell_other_keys(EVER)
             assert not told
-        await looking.look(EVER)
+        await looking.tell_other_keys(EVER)
 
         assert looked_up == [(3, 0, fact[0])] * 2
         assert told == [heirs[0].contact]

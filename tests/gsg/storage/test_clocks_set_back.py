@@ -74,12 +74,12 @@ def test_a_publisher_does_not_use_its_numbers_again(lived_s: float, tmp_path: Pa
     async def work(lives: Lives) -> None:
         await asyncio.sleep(lived_s)
         await lives.peers[1].notify([("tick",)])
-        last = lives.peers[1]._parts.publisher._last
+        last = lives.peers[1]._parts.publisher.record.last
 
         await lives.kill(1)
         await start_behind(lives, 1)
 
-        assert lives.peers[1]._parts.publisher._last > last
+        assert lives.peers[1]._parts.publisher.record.last > last
 
     live(work, tmp_path, size=2)
 

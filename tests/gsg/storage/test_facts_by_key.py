@@ -249,10 +249,10 @@ def test_what_went_lately_is_known_until_it_comes_back(held: FactsByKey, clock: 
     held.leave(KEY, B, 3)
     held.leave((2, 1, 1), A, 2)
 
-    assert held.went_lately(lambda fact: True) == [(B, 3), (A, 2)]
+    assert held.recently_gone(lambda fact: True) == [(B, 3), (A, 2)]
     held.enter(KEY, B, 4)
-    assert held.went_lately(lambda fact: True) == [(A, 2)]
-    assert held.went_lately(lambda fact: fact != A) == []
+    assert held.recently_gone(lambda fact: True) == [(A, 2)]
+    assert held.recently_gone(lambda fact: fact != A) == []
 
 
 def test_of_many_that_went_lately_no_more_than_so_many_are_looked_at(held: FactsByKey, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -265,5 +265,5 @@ def test_of_many_that_went_lately_no_more_than_so_many_are_looked_at(held: Facts
         tried.append(fact)
         return False
 
-    assert held.went_lately(admits) == []
+    assert held.recently_gone(admits) == []
     assert tried == [C, B]

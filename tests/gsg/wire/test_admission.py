@@ -218,7 +218,7 @@ def test_what_a_peer_says_is_heard_whatever_others_say_in_its_name() -> None:
         host = rendezvous(peers, 3, 1, ON)
         speaker, reader, *_ = others(peers, host)
         subscription = await reader.subscribe("(?x, ^on, ?y)")
-        own, number = speaker.contact.id, speaker._parts.publisher._last + 1
+        own, number = speaker.contact.id, speaker._parts.publisher.record.last + 1
         async with member_of(net) as member:
             with pytest.raises(PeerUnreachable, match="broke before it answered"):
                 await member.ask(host, lambda request: Flash(request, own, [Event(number, ("false", ON, 1))], [b"\x01"]))

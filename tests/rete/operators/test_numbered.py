@@ -51,7 +51,7 @@ def test_one_copy_goes_and_another_comes_within_a_transaction_and_nothing_is_tol
 
 def test_a_copy_that_is_taken_away_before_it_comes_is_never_told() -> None:
     root = Root(Meter())
-    numbering = Numbering("numbered", root)
+    numbering = Numbering(root)
     watch = Collected()
     numbering.add_child(watch)
 

@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 
 import rete
 from gsg.errors import GsgError
-from gsg.languages import parse_query, script
+from gsg.languages import parse_query, script, sparql
 from gsg.languages.parse_cache.constants import SCRIPT_WORDS
 from gsg.languages.parse_cache.shapes import DECIDE_AT
 from gsg.languages.parse_cache.skeletons import MAX_SHAPES, MAX_SKELETONS, MAX_TEXT, Skeletons
 from gsg.languages.query import Query
-from gsg.languages.sparql import standing
 from gsg.tuples.terms import IRI, Literal, Symbol
 
-PARSERS: dict[str, Callable[[str], Query]] = {"gsg": script.parse_query, "sparql": standing.parse_query}
+PARSERS: dict[str, Callable[[str], Query]] = {"gsg": script.parse_query, "sparql": sparql.parse_query}
 
 XSD_INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
 SCRIPT_CONSTANTS = [

@@ -60,7 +60,7 @@ class Written:
         rng = Random(5)
         disk = DataDirectory(folder)
         disk.open()
-        disk.begin(PAST)
+        disk.begin_life(PAST)
         for number in range(24):
             rows: dict[Tuple, list[Mark]] = {}
             for _ in range(rng.choice((1, 2, 6, 20))):
@@ -89,7 +89,7 @@ class Written:
         disk = DataDirectory(self.folder)
         try:
             past = disk.open()
-            return past, {fact: tuple(marks) for some in disk.facts() for fact, marks in some}, disk
+            return past, {fact: tuple(marks) for some in disk.all_rows() for fact, marks in some}, disk
         finally:
             disk.close()
 
@@ -145,7 +145,7 @@ class Killed(BaseException):
 def is_made_up_for_by_the_next_start(written: Written, bit: int) -> bool:
     disk = DataDirectory(written.folder)
     disk.open()
-    found = {fact: tuple(marks) for some in disk.facts() for fact, marks in some}
+    found = {fact: tuple(marks) for some in disk.all_rows() for fact, marks in some}
     disk.close()
     return found == written.read("peer.sqlite3-wal", bit)[1]
 
@@ -234,5 +234,5 @@ def test_a_page_that_is_not_what_was_written_is_told(end: str, folder: Path) -> 
     again = DataDirectory(folder)
     again.open()
     assert not again.damage.is_in_file
-    assert {fact: tuple(marks) for some in again.facts() for fact, marks in some} == found
+    assert {fact: tuple(marks) for some in again.all_rows() for fact, marks in some} == found
     again.close()

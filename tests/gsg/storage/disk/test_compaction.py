@@ -113,7 +113,7 @@ def test_what_holds_comes_back_however_often_the_log_was_cleaned(tmp_path: Path,
 
     disk = DataDirectory(tmp_path / "data")
     disk.open()
-    rows = [row for some in disk.facts() for row in some]
+    rows = [row for some in disk.all_rows() for row in some]
     assert len(rows) == len(dict(rows)), "each once"
     assert dict(rows) == known
     assert disk.weight == weights[-1]
@@ -136,7 +136,7 @@ async def test_facts_whose_new_state_waits_beyond_a_group_do_not_go_with_their_o
         # Of nine that wait two are written at a time, while the groups of all go: the power may fail after each.
         while keeping._journal.waiting > 1:
             await keeping._write()
-            rows = dict(row for some in keeping._disk.facts() for row in some)
+            rows = dict(row for some in keeping._disk.all_rows() for row in some)
             assert stamp == 0 or rows.keys() == set(facts)
     assert keeping._compaction._until or keeping._disk.weight < 3 * len(facts)
     await keeping.close()

@@ -271,7 +271,7 @@ def test_a_time_far_from_all_others_on_one_disk_keeps_nobody_from_publishing(
         await lives.stop(1)
         far = DataDirectory(lives.folder(1))
         far.open()
-        rows = [row for some in far.facts() for row in some]
+        rows = [row for some in far.all_rows() for row in some]
         last = rows[0][1][0][2]
         later = [(fact, [(at, sign, stamp + far_us) for at, sign, stamp in marks]) for fact, marks in rows[:2]]
         far.commit(Group(later, last + far_us))

@@ -47,7 +47,7 @@ def disk(tmp_path: Path) -> Iterator[DataDirectory]:
 
 
 def facts(disk: DataDirectory) -> dict[Tuple, list[Mark]]:
-    return {items: marks for some in disk.facts() for items, marks in some}
+    return {items: marks for some in disk.all_rows() for items, marks in some}
 
 
 def as_format_3(path: Path, *groups: str) -> None:
@@ -73,7 +73,7 @@ def sql(path: Path, *statements: str) -> None:
 
 def test_what_is_committed_comes_back(disk: DataDirectory) -> None:
     assert disk.open() == Past()
-    disk.begin(Past(b"me" * 10, 3, 7400, 1))
+    disk.begin_life(Past(b"me" * 10, 3, 7400, 1))
     disk.commit(Group([(items, MARKS) for items in KINDS], clock=9))
     disk.close()
 
@@ -86,7 +86,7 @@ def test_of_each_fact_what_was_written_last_comes_back_once(disk: DataDirectory)
     for stamp in (1, 2):
         disk.commit(Group([((number,), [(0, 1, stamp * number)]) for number in range(stamp, 100 + stamp)], clock=9))
 
-    first, *others = sorted(row for some in disk.facts() for row in some)
+    first, *others = sorted(row for some in disk.all_rows() for row in some)
     assert first == ((1,), [(0, 1, 1)])
     assert others == [((number,), [(0, 1, 2 * number)]) for number in range(2, 102)]
 
@@ -205,8 +205,8 @@ def test_the_oldest_groups_are_read_and_go_with_the_next_one(disk: DataDirectory
     for number in range(4):
         disk.commit(Group([((number, at), [(0, 1, 1), (1, 1, 1)]) for at in range(3)], clock=9))
 
-    assert disk.oldest(1) == (1, [(0, 0), (0, 1), (0, 2)])
-    assert disk.oldest(8) == (2, [(number, at) for number in range(2) for at in range(3)])
+    assert disk.oldest_facts(1) == (1, [(0, 0), (0, 1), (0, 2)])
+    assert disk.oldest_facts(8) == (2, [(number, at) for number in range(2) for at in range(3)])
     disk.commit(Group([((0, 0), [(0, 1, 1)]), ((9,), [])], clock=9, until=2))
 
     assert facts(disk).keys() == {(0, 0), *((number, at) for number in (2, 3) for at in range(3))}
@@ -345,7 +345,7 @@ def test_a_record_that_cannot_be_is_damage(disk: DataDirectory, record: str) -> 
     with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: a record"):
         facts(disk)
     with pytest.raises(BadData, match=r"peer.sqlite3 is damaged: a record"):
-        disk.oldest(1)
+        disk.oldest_facts(1)
 
 
 def test_nonsense_about_the_peer_itself_is_damage(disk: DataDirectory) -> None:
@@ -377,7 +377,7 @@ def test_what_is_kept_is_for_its_owner_alone_in_whatever_directory(disk: DataDir
     folder.mkdir(parents=True)
     folder.chmod(0o755)
     disk.open()
-    disk.begin(Past(b"p" * 20, 1))
+    disk.begin_life(Past(b"p" * 20, 1))
     made = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
     # As an earlier version left them.
     for path in folder.iterdir():
@@ -482,13 +482,13 @@ def test_a_group_that_is_damaged_or_missing_is_not_cleaned_away(disk: DataDirect
     for number in range(4):
         disk.commit(Group([((number,), MARKS[:1])], clock=1))
     disk._opened.execute("UPDATE groups SET rows = zeroblob(9) WHERE number = 3")
-    assert disk.oldest(1) == (1, [(0,)])
+    assert disk.oldest_facts(1) == (1, [(0,)])
     with pytest.raises(DamagedGroup, match=r"peer.sqlite3 is damaged: group 3 is not what was written"):
-        disk.oldest(4)
+        disk.oldest_facts(4)
 
     disk._opened.execute("DELETE FROM groups WHERE number = 2")
     with pytest.raises(DamagedGroup, match=r"peer.sqlite3 is damaged: group 2 is missing"):
-        disk.oldest(4)
+        disk.oldest_facts(4)
 
 
 WRITING = """

@@ -41,7 +41,7 @@ async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later
     running = asyncio.create_task(keeping.run())
     async with asyncio.timeout(30):
         entries.enter((1, 0, "a"), FACT, 1)
-        refused, kept = keeping.kept(), None
+        refused, kept = keeping.until_kept(), None
         assert refused is not None
         with pytest.raises(
             Refused,
@@ -49,7 +49,7 @@ async def test_a_defect_is_told_to_whoever_waits_and_the_change_is_written_later
         ):
             await refused()
 
-        kept = keeping.kept()
+        kept = keeping.until_kept()
         assert kept is not None
         await kept()
 
@@ -68,7 +68,7 @@ async def test_a_life_that_ends_at_once_keeps_the_next_one_from_repeating_its_nu
         )  # a clock that stands, far behind what others have told
         identity = await keeping.open(None, lambda: dht.Identity(bytes(32)))
         await keeping.resume(FactsByKey(), versions)
-        await keeping.begin(identity.id, 1)
+        await keeping.begin_life(identity.id, 1)
         begun_at.append(versions.latest)
         keeping.abandon()
 

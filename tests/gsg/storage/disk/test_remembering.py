@@ -371,7 +371,7 @@ def test_a_full_disk_is_an_error_to_the_publisher_and_the_peer_recovers_with_it(
             await peer.insert([("refused", ON, "x")])
         failing = counts(peer)
         # Nobody is to wait for what was refused, as what comes before something else.
-        assert peer._parts.rendezvous.progress._last[peer.contact.id] == peer._parts.publisher._last
+        assert peer._parts.rendezvous.progress._last[peer.contact.id] == peer._parts.publisher.record.last
         make_room(peer)
         await asyncio.sleep(2 * gsg.storage.disk.group_commit.RETRY_S)
         await peer.insert([("after", ON, "x")])
