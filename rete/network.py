@@ -44,16 +44,7 @@ from .operators.operator import places_of
 from .production import ChainEnd, Collector, Listener, Production, Row
 from .token_cap import Meter, above
 
-
-def _unknown(_: AlphaSpec) -> int:
-    return 0
-
-
 OnEnd: TypeAlias = Callable[[Production, TooManyTokens], None]
-
-
-def _unheard(production: Production, why: TooManyTokens) -> None:
-    return None
 
 
 class Network:
@@ -70,10 +61,10 @@ class Network:
     def __init__(
         self,
         facts_of: FactsOf,
-        estimate: Estimate = _unknown,
+        estimate: Estimate = lambda _: 0,
         *,
         by_feed: bool = False,
-        on_end: OnEnd = _unheard,
+        on_end: OnEnd = lambda production, why: None,
         is_hollow: bool = False,
     ) -> None:
         self._estimate = estimate
@@ -100,24 +91,22 @@ class Network:
         """Queries that were taken away, of which the owner is still to hear; bounded like those told."""
 
     def subscribe(
-        self, group: Group, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED, at_once: int = UNLIMITED
+        self,
+        query: Group | Algebra,
+        select: Sequence[str],
+        listener: Listener,
+        *,
+        max_tokens: int = UNLIMITED,
+        at_once: int = UNLIMITED,
     ) -> ChainEnd:
         """Add a query; what is there already counts at once (see :meth:`Production.rows`), the listener hears of changes.
 
-        Raises BadQuery for a query that cannot be built, or a selected variable that no condition binds; TooManyTokens for one that
-        would hold more than ``max_tokens``, rows of its answer included; TakesLong, and leaves nothing behind, where it takes more
-        than ``at_once`` steps (:mod:`rete.effort`), some half a microsecond each.
+        A selected name that a tree of operators never binds is None in every row; of a group a condition has to bind it. Raises
+        BadQuery for a query that cannot be built; TooManyTokens for one that would hold more than ``max_tokens``, rows of its
+        answer included; TakesLong where it takes more than ``at_once`` steps (:mod:`rete.effort`), some half a microsecond each.
+        Nothing of it is left then.
         """
-        return self.subscribe_algebra(_tree_of(group, select), select, listener, max_tokens=max_tokens, at_once=at_once)
-
-    def subscribe_algebra(
-        self, tree: Algebra, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED, at_once: int = UNLIMITED
-    ) -> ChainEnd:
-        """Add a query that is a tree of operators; a selected name that the tree never binds is None in every row.
-
-        Raises BadQuery for a query that cannot be built, TooManyTokens and TakesLong like :meth:`subscribe`; nothing of it is left
-        then.
-        """
+        tree = _tree_of(query, select)
         builder = Builder(self._root, self.join, self._estimate)
         with self._meter.entered(max_tokens, at_once):
             try:
@@ -128,6 +117,9 @@ class Network:
             finally:
                 self._tidy(builder)
         return production
+
+    subscribe_algebra = subscribe
+    """By the name that it has for a tree of operators."""
 
     def abandon(self) -> None:
         """Leave the query that another thread is entering, soon: there it raises TakesLong. Meanwhile nothing else may be asked."""
@@ -188,7 +180,7 @@ class Network:
     def _template(self, key: Hashable, tree: Group | Algebra, arguments: Token, select: Sequence[str]) -> Parameters:
         width = len(arguments)
         names = tuple(Parameter(number).name for number in range(width))
-        missing = parameters(of_group(tree) if isinstance(tree, Group) else tree).difference(names)
+        missing = parameters(of_group(tree)).difference(names)
         if missing:
             raise BadQuery(f"a template has {min(missing)}, but there are {width} arguments, counted from $0")
         if not can_share(tree):
@@ -203,7 +195,7 @@ class Network:
         template = Parameters(key, names, self._dirty, self._meter)
         builder = Builder(self._root, self.join, estimate, template)
         try:
-            stream = builder.tree(_tree_of(tree, select) if isinstance(tree, Group) else tree)
+            stream = builder.tree(_tree_of(tree, select))
             template.finish(stream.node, places_of(select, stream.layout))
         finally:
             self._tidy(builder)
@@ -412,12 +404,13 @@ class Network:
         self._dirty.clear()
 
 
-def _tree_of(group: Group, select: Sequence[str]) -> Algebra:
-    """A group as a tree. Raises BadQuery, also where its conditions do not bind what is selected."""
-    check_group(group)
-    binds = [name for name in group.variables() if not is_parameter(name)]
-    missing = [name for name in select if name not in binds]
-    if missing:
-        bound = ", ".join(f"?{name}" for name in binds) or "none"
-        raise BadQuery(f"?{missing[0]} is selected but no condition outside NOT binds it; bound are: {bound}")
-    return of_group(group)
+def _tree_of(query: Group | Algebra, select: Sequence[str]) -> Algebra:
+    """A query as a tree. Raises BadQuery for a group that cannot be, or whose conditions do not bind what is selected."""
+    if isinstance(query, Group):
+        check_group(query)
+        binds = [name for name in query.variables() if not is_parameter(name)]
+        missing = [name for name in select if name not in binds]
+        if missing:
+            bound = ", ".join(f"?{name}" for name in binds) or "none"
+            raise BadQuery(f"?{missing[0]} is selected but no condition outside NOT binds it; bound are: {bound}")
+    return of_group(query)
