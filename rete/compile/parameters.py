@@ -149,6 +149,11 @@ class Dispatch:
         self._dirty = dirty
         self.template = template
 
+    @property
+    def node(self) -> Node:
+        """The last node of the network."""
+        return self.template.end
+
     def left(self, token: Token, weight: int) -> None:
         collector = self._collectors[self._arguments_of(token)]
         row = self._row_of(token)
