@@ -23,7 +23,7 @@ from .network import Network
 from .operators.demand import Demand
 from .operators.join import Join, Node
 from .production import ChainEnd, Production
-from .token_cap import above, ends_below
+from .token_cap import ends_below, nodes_above
 
 if TYPE_CHECKING:
     import networkx
@@ -59,7 +59,7 @@ def end_of(production: Production) -> End:
 
 def nodes_of(production: Production) -> list[Node]:
     """The nodes that a query uses, from the top down, those of the groups that its negations ask included."""
-    return sorted(above(end_of(production).node), key=lambda node: node.level)
+    return sorted(nodes_above(end_of(production).node), key=lambda node: node.level)
 
 
 def held_by(production: Production) -> Held:
@@ -126,7 +126,7 @@ def graph(network: Network | Sequence[Network], productions: Iterable[Production
         ends = dict.fromkeys(end for one in networks for top in one.tops() for end in ends_below(top))
     else:
         ends = dict.fromkeys(map(end_of, productions))
-    nodes = {node: None for end in ends for node in above(end.node)}
+    nodes = {node: None for end in ends for node in nodes_above(end.node)}
     made = networkx.DiGraph()
     numbers: dict[object, int] = {}
 

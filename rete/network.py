@@ -38,11 +38,11 @@ from .compile.wiring import FactsOf, Wiring
 from .conditions import AlphaSpec, Group, Parameter, is_parameter
 from .errors import BadQuery, TooManyTokens
 from .index import Fact, Token
-from .last_condition import straight_rows
+from .last_condition import rows_of_last_conditions
 from .operators.join import UNLIMITED, Node, Root
 from .operators.operator import places_of
 from .production import ChainEnd, Collector, Listener, Production, Row
-from .token_cap import Meter, above
+from .token_cap import TokenCaps, nodes_above
 
 OnEnd: TypeAlias = Callable[[Production, TooManyTokens], None]
 
@@ -68,12 +68,12 @@ class Network:
         is_hollow: bool = False,
     ) -> None:
         self._estimate = estimate
-        self._meter = Meter(is_hollow=is_hollow)
-        self._owing, self._steps = self._meter.owing, self._meter.effort.by_node
+        self._caps = TokenCaps(is_hollow=is_hollow)
+        self._owing, self._steps = self._caps.owing, self._caps.effort.by_node
         self._on_end = on_end
-        self._root = Root(self._meter)
+        self._root = Root(self._caps)
         self._memories = AlphaMemories(by_feed=by_feed)
-        self._wiring = Wiring(self._memories, self._meter, facts_of)
+        self._wiring = Wiring(self._memories, self._caps, facts_of)
         self.join = self._wiring.join
         self._templates: dict[Hashable, Parameters] = {}
         self._dirty: list[Collector] = []
@@ -108,7 +108,7 @@ class Network:
         """
         tree = _tree_of(query, select)
         builder = Builder(self._root, self.join, self._estimate)
-        with self._meter.entered(max_tokens, at_once):
+        with self._caps.entered(max_tokens, at_once):
             try:
                 stream = builder.tree(tree)
                 production = ChainEnd(stream.node, places_of(select, stream.layout), listener, self._dirty)
@@ -123,11 +123,11 @@ class Network:
 
     def abandon(self) -> None:
         """Leave the query that another thread is entering, soon: there it raises TakesLong. Meanwhile nothing else may be asked."""
-        self._meter.effort.abandon()
+        self._caps.effort.abandon()
 
     def _admit(self, production: ChainEnd, max_tokens: int) -> None:
         """The last step of entering a query: it stays, or raises TooManyTokens and leaves nothing behind."""
-        problem = self._meter.admit(production, max_tokens)
+        problem = self._caps.admit(production, max_tokens)
         if problem is not None:
             self._take_out(production)
             raise problem
@@ -135,8 +135,8 @@ class Network:
     def _tidy(self, builder: Builder) -> None:
         """Take away what was made and is of no use in the end: all of it, after an error."""
         for node in reversed(builder.made):
-            if self._meter.failed is not None:
-                self._meter.mute(node)
+            if self._caps.failed is not None:
+                self._caps.mute(node)
             self._wiring.prune(node)
 
     def subscribe_template(
@@ -163,10 +163,10 @@ class Network:
         instance.limit = instance.max_tokens = max_tokens
         if max_tokens < template.least:
             template.least = max_tokens
-            for node in above(template.end):
+            for node in nodes_above(template.end):
                 node.limit = min(node.limit, max_tokens)
-        rows = template.add(instance)
-        problem = self._meter.over.pop(instance, None)
+        rows = template.add_query(instance)
+        problem = self._caps.over.pop(instance, None)
         if problem is not None:
             instance.ended = True
             self._drop(instance)
@@ -192,7 +192,7 @@ class Network:
             # The first query's constants speak for all: a parameter is bound when its condition is looked at.
             return self._estimate(AlphaSpec(closed.get(alpha.template, alpha.template), alpha.tests, alpha.window))
 
-        template = Parameters(key, names, self._dirty, self._meter)
+        template = Parameters(key, names, self._dirty, self._caps)
         builder = Builder(self._root, self.join, estimate, template)
         try:
             stream = builder.tree(_tree_of(tree, select))
@@ -227,7 +227,7 @@ class Network:
 
     def _drop(self, instance: Instance) -> None:
         template = instance.template
-        template.drop(instance)
+        template.remove_query(instance)
         if template.is_unused:
             self._remove(template)
 
@@ -238,7 +238,7 @@ class Network:
             memories = matching(fact)
             if memories:
                 activate(memories, fact, sign)
-                if self._meter.over:
+                if self._caps.over:
                     self._end_muted()
         self._settle()
 
@@ -302,8 +302,8 @@ class Network:
         """The half of :meth:`notify` that leaves no trace: what conditions without window make of an event."""
         if not (memories := self._memories.matching(event)):
             return []
-        if (straight := straight_rows(memories, event)) is not None:
-            return straight
+        if (rows := rows_of_last_conditions(memories, event)) is not None:
+            return rows
         self._activate(memories, event, 1)
         self._tell_groups()
         appeared = list(self._taken())
@@ -342,19 +342,19 @@ class Network:
 
     def _activate(self, memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
         activate(memories, fact, sign)
-        if self._meter.over:
+        if self._caps.over:
             self._end_muted()
 
     def _tell_groups(self) -> None:
-        self._meter.settle()
-        if self._meter.over:
+        self._caps.tell_groups()
+        if self._caps.over:
             self._end_muted()
 
     def _end_muted(self) -> None:
         """Take away the queries that turned out too large and are muted. Those of templates go when rows have been told."""
-        for production, problem in list(self._meter.over.items()):
+        for production, problem in list(self._caps.over.items()):
             if isinstance(production, ChainEnd):
-                del self._meter.over[production]
+                del self._caps.over[production]
                 self._take_out(production)
                 self._ended.append((production, problem))
 
@@ -363,14 +363,14 @@ class Network:
         if self._owing:
             self._tell_groups()
         if self._steps:
-            self._meter.effort.end_transaction()
-        if self._dirty or self._ended or self._meter.over:
+            self._caps.effort.end_transaction()
+        if self._dirty or self._ended or self._caps.over:
             self._deliver()
 
     def _deliver(self) -> None:
         # All are taken before the first listener runs: one that calls back in must not mix its changes with those under way.
         self._untold.extend(self._taken())
-        if self._meter.over:
+        if self._caps.over:
             self._end_instances()
         if not self._telling:
             self._tell()
@@ -389,7 +389,7 @@ class Network:
             self._telling = False
 
     def _end_instances(self) -> None:
-        over, self._meter.over = self._meter.over, {}
+        over, self._caps.over = self._caps.over, {}
         for production, problem in over.items():
             self.unsubscribe(production)
             self._ended.append((production, problem))

@@ -27,7 +27,7 @@ from ..algebra import (
 )
 from ..chain import Estimate, JoinSpec, alpha_of, ordered
 from ..compile.build import Builder
-from ..compile.built_part import Stream, Tests, at_memories
+from ..compile.stream import Stream, Tests, at_memories
 from ..conditions import AlphaSpec, Condition, Group, is_parameter
 from ..functions import Test
 from ..network import Network
