@@ -35,7 +35,7 @@ from .replication.copying import Copying
 from .replication.deaf_holders import DeafHolders
 from .storage.clock import HybridClock
 from .storage.disk.group_commit import GroupCommit, NoDisk
-from .subscriptions.registry import Subscriptions
+from .subscriptions.registry import SubscriptionRegistry
 from .subscriptions.subscriber import Subscriber
 from .wire.exchange import Exchange, PeerLink
 
@@ -81,7 +81,7 @@ class Parts:
         self.responsibility = responsibility = Responsibility(contact, holders)
 
         self.subscriber = Subscriber(holders, exchange, start_task, rule=rule)
-        self.subscriptions = Subscriptions(self.subscriber)
+        self.subscriptions = SubscriptionRegistry(self.subscriber)
 
         deaf = DeafHolders(holders, exchange, lambda peer: self.handover.holder_recovered(peer), start_task)
         self.replication = Replication(contact, holders, exchange, rendezvous, clock, disk, deaf)

@@ -75,7 +75,7 @@ def _count_steps(bucket: dict[Token, int]) -> None:
     ended = None
     for join, steps in Counter(map(_join_of, bucket)).items():
         try:
-            join.work(steps)
+            join.count_steps(steps)
         except Stopped as stopped:
             ended = stopped
     if ended is not None:

@@ -220,9 +220,11 @@ def parts_of(tree: Algebra) -> dict[str, Algebra]:
     return {name: getattr(tree, name) for name in ("left", "right", "child", "pattern") if hasattr(tree, name)}
 
 
-def of_group(group: Group) -> Algebra:
-    """The tree of a GSG script's group: its conditions, and a NOT EXISTS for each negated group."""
-    tree: Algebra = Basic(group.conditions)
-    for negated in group.negated:
+def of_group(body: Group | Algebra) -> Algebra:
+    """The tree of a GSG script's group, its conditions and a NOT EXISTS for each negated group; what is a tree stays one."""
+    if not isinstance(body, Group):
+        return body
+    tree: Algebra = Basic(body.conditions)
+    for negated in body.negated:
         tree = Exists(tree, of_group(negated), negated=True)
     return tree

@@ -92,14 +92,14 @@ class AlphaMemories:
     is looked up once, and tested for those that it could belong to.
     """
 
-    __slots__ = ("_by_feed", "_open", "_plain", "_sifted", "_windows", "matching")
+    __slots__ = ("_by_feed", "_open", "_plain", "_tested", "_windows", "matching")
 
     def __init__(self, *, by_feed: bool) -> None:
         self._by_feed = by_feed
         self._plain: TemplateTable[AlphaMemory] = TemplateTable()
         self._open: dict[Bound, TemplateTable[AlphaMemory]] = {}
         """By the shape that their templates have when constants are put back."""
-        self._sifted = 0
+        self._tested = 0
         """How many memories there are with tests and without window."""
         self._windows = 0
         """How many with a window."""
@@ -129,7 +129,7 @@ class AlphaMemories:
         narrow = AlphaSpec(template, spec.tests, spec.window)
         made = WindowMemory(narrow, narrow.window) if narrow.window is not None else AlphaMemory(narrow)
         plain.narrowed[spec.tests, spec.window] = made
-        self._sifted += spec.window is None
+        self._tested += spec.window is None
         self._windows += spec.window is not None
         self._choose_matching()
         return made
@@ -146,7 +146,7 @@ class AlphaMemories:
             memory.size_bytes = 0
         if spec.narrows:
             del plain.narrowed[spec.tests, spec.window]
-            self._sifted -= spec.window is None
+            self._tested -= spec.window is None
             self._windows -= spec.window is not None
             self._choose_matching()
         if plain.indexes or plain.narrowed:
@@ -161,12 +161,12 @@ class AlphaMemories:
 
     def _choose_matching(self) -> None:
         # Most networks have nothing but templates, and look a fact up with one call.
-        self.matching = self._sifting if self._sifted else self._of_templates if self._by_feed else self._plain.matching
+        self.matching = self._matching_narrowed if self._tested else self._of_templates if self._by_feed else self._plain.matching
 
-    def _sifting(self, fact: Fact) -> list[AlphaMemory]:
+    def _matching_narrowed(self, fact: Fact) -> list[AlphaMemory]:
         found = self._of_templates(fact)
         for memory in tuple(found):
-            found += memory.sifting(fact)
+            found += memory.narrowed_for(fact)
         return found
 
     @property
@@ -235,7 +235,7 @@ class AlphaMemory:
         """The memories behind this one: the same template with tests, or a window."""
         self._users: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
 
-    def sifting(self, fact: Fact) -> list[AlphaMemory]:
+    def narrowed_for(self, fact: Fact) -> list[AlphaMemory]:
         """Those behind this one whose tests the fact passes."""
         return [memory for memory in self.narrowed.values() if memory.spec.window is None and memory.spec.admits(fact)]
 

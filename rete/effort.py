@@ -84,7 +84,7 @@ class Reading:
 
 
 class Asked(Protocol):
-    """Who knows the queries that nodes serve (:class:`rete.token_cap.Meter`)."""
+    """Who knows the queries that nodes serve (:class:`rete.token_cap.TokenCaps`)."""
 
     new: list[Node] | None
 
@@ -95,10 +95,10 @@ class Asked(Protocol):
 class Effort:
     """The steps of one network."""
 
-    __slots__ = ("_meter", "_reading", "_rows", "by_node")
+    __slots__ = ("_caps", "_reading", "_rows", "by_node")
 
-    def __init__(self, meter: Asked) -> None:
-        self._meter = meter
+    def __init__(self, caps: Asked) -> None:
+        self._caps = caps
         self.by_node: dict[Node, _Made] = {}
         """What nodes have done in this transaction. Bounded by the nodes of the network; emptied at its end."""
         self._rows: dict[ChainEnd, int] = {}
@@ -116,7 +116,7 @@ class Effort:
             made = self.by_node[node] = _Made(node)
         made.steps += steps * made.each
         if made.steps > made.allowed:
-            made.allowed = made.steps + max(self._meter.judge_steps(node), UNASKED)
+            made.allowed = made.steps + max(self._caps.judge_steps(node), UNASKED)
 
     def rows_changed(self, end: ChainEnd) -> int:
         """How many rows have come or gone since this was asked first in this transaction."""
@@ -169,7 +169,7 @@ class Effort:
             if reading.steps > reading.at_once:
                 reading.problem = TakesLong(reading.steps, reading.at_once, node)
                 raise Stopped
-            holders = {*reading.widest, *(self._meter.new or ())}
+            holders = {*reading.widest, *(self._caps.new or ())}
             has = reading.rows + sum(one.held for one in holders)
             may = allowed(reading.max_tokens, has) + sum(reading.widest.values())
             if reading.steps > may:

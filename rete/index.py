@@ -64,7 +64,7 @@ class Index:
         """(level, buckets by key), one entry per level in use."""
         self._joins: dict[int, int] = {}
 
-    def add(self, fact: Fact) -> None:
+    def enter_fact(self, fact: Fact) -> None:
         """A fact comes."""
         enter(self.rows, self.key_of(fact), fact, 1)
 

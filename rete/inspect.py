@@ -14,16 +14,16 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from .alpha import WindowMemory
-from .compile.parameters import Dispatch, Instance, Parameters
+from .compile.parameters import Dispatch, Instance
 from .index import Index
 from .network import Network
 from .operators.demand import Demand
 from .operators.join import Join, Node
 from .production import ChainEnd, Production
-from .token_cap import above, ends_below
+from .token_cap import ends_below, nodes_above
 
 if TYPE_CHECKING:
     import networkx
@@ -47,24 +47,26 @@ class Held:
     """How many queries share the network as one template, this one included."""
 
 
-def end_of(production: Production) -> Node:
-    """The last node of a query."""
-    if isinstance(production, Instance):
-        return production.template.end
-    assert isinstance(production, ChainEnd), "there are no other queries"
-    return production.node
+End: TypeAlias = ChainEnd | Dispatch
+
+
+def end_of(production: Production) -> End:
+    """The end of a query's network, by which a graph knows it: of queries of one template it is the same."""
+    end = production.template.dispatch if isinstance(production, Instance) else production
+    assert isinstance(end, ChainEnd | Dispatch), "its network was built"
+    return end
 
 
 def nodes_of(production: Production) -> list[Node]:
     """The nodes that a query uses, from the top down, those of the groups that its negations ask included."""
-    return sorted(above(end_of(production)), key=lambda node: node.level)
+    return sorted(nodes_above(end_of(production).node), key=lambda node: node.level)
 
 
 def held_by(production: Production) -> Held:
     """What a query holds."""
     nodes = nodes_of(production)
-    template = next((node for node in nodes if isinstance(node, Parameters)), None)
-    if isinstance(production, Instance) and template is not None:
+    if isinstance(production, Instance):
+        template = production.template
         queries = sum(len(tuple(collector.audience())) for collector in template.collectors.values())
         tokens, size = _sum(nodes)
         rows = template.collectors[production.arguments].count
@@ -113,15 +115,18 @@ def graph(network: Network | Sequence[Network], productions: Iterable[Production
 
     Each node is a number, with these attributes: ``kind`` (the class of the node, ``AlphaMemory`` or ``Query``), ``node`` (it),
     ``level``, ``tokens`` and ``bytes``; an alpha memory has ``alpha`` (its definition), ``facts`` and ``indexes``; a query has
-    ``rows``, ``queries`` (more than one for a template) and ``end`` (the :func:`end_mark` of each of them). Edges have a ``kind``:
+    ``rows``, ``queries`` (more than one for a template) and ``end`` (the :func:`end_of` each of them). Edges have a ``kind``:
     ``tokens`` from node to node, ``facts`` from an alpha memory to its joins, ``asks`` from a negation to the network that it asks,
     ``rows`` to the end of a query.
     """
     import networkx
 
     networks = (network,) if isinstance(network, Network) else network
-    ends = list(_ends(networks, productions))
-    nodes = {node: None for end in ends for node in above(end.node if isinstance(end, ChainEnd) else end.template.end)}
+    if productions is None:
+        ends = dict.fromkeys(end for one in networks for top in one.tops() for end in ends_below(top))
+    else:
+        ends = dict.fromkeys(map(end_of, productions))
+    nodes = {node: None for end in ends for node in nodes_above(end.node)}
     made = networkx.DiGraph()
     numbers: dict[object, int] = {}
 
@@ -156,29 +161,12 @@ def graph(network: Network | Sequence[Network], productions: Iterable[Production
             for join in joins:
                 made.add_edge(number(memory), number(join), kind="facts")
     for end in ends:
-        last = end.node if isinstance(end, ChainEnd) else end.template.end
-        made.add_node(number(end), kind="Query", level=last.level + 1, tokens=0, bytes=0, end=end, **_query(end))
-        made.add_edge(number(last), number(end), kind="rows")
+        made.add_node(number(end), kind="Query", level=end.node.level + 1, tokens=0, bytes=0, end=end, **_query(end))
+        made.add_edge(number(end.node), number(end), kind="rows")
     return made
 
 
-def end_mark(production: Production) -> object:
-    """What the end of a query's network is known by in a graph: of queries of one template it is the same."""
-    return production.template.dispatch if isinstance(production, Instance) else production
-
-
-def _ends(networks: Iterable[Network], productions: Iterable[Production] | None) -> Iterable[ChainEnd | Dispatch]:
-    if productions is None:
-        return dict.fromkeys(end for one in networks for top in one.tops() for end in ends_below(top))
-    found: dict[ChainEnd | Dispatch, None] = {}
-    for production in productions:
-        end = production.template.dispatch if isinstance(production, Instance) else production
-        assert isinstance(end, ChainEnd | Dispatch), "its network was built"
-        found[end] = None
-    return found
-
-
-def _query(end: ChainEnd | Dispatch) -> dict[str, object]:
+def _query(end: End) -> dict[str, object]:
     if isinstance(end, ChainEnd):
         return {"rows": end.count, "queries": 1}
     collectors = end.template.collectors.values()

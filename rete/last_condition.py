@@ -13,7 +13,7 @@ from .index import Fact
 from .production import Production, Row
 
 
-def straight_rows(memories: Iterable[AlphaMemory], event: Fact) -> list[tuple[Production, list[tuple[Row, int]]]] | None:
+def rows_of_last_conditions(memories: Iterable[AlphaMemory], event: Fact) -> list[tuple[Production, list[tuple[Row, int]]]] | None:
     """The rows of an event that only last conditions of queries meet, each with a tuple that was there before it.
 
     Nothing keeps what those pass on, so it has not to be taken back. None where anything else is concerned.

@@ -38,22 +38,13 @@ from .compile.wiring import FactsOf, Wiring
 from .conditions import AlphaSpec, Group, Parameter, is_parameter
 from .errors import BadQuery, TooManyTokens
 from .index import Fact, Token
-from .last_condition import straight_rows
+from .last_condition import rows_of_last_conditions
 from .operators.join import UNLIMITED, Node, Root
 from .operators.operator import places_of
 from .production import ChainEnd, Collector, Listener, Production, Row
-from .token_cap import Meter, above
-
-
-def _unknown(_: AlphaSpec) -> int:
-    return 0
-
+from .token_cap import TokenCaps, nodes_above
 
 OnEnd: TypeAlias = Callable[[Production, TooManyTokens], None]
-
-
-def _unheard(production: Production, why: TooManyTokens) -> None:
-    return None
 
 
 class Network:
@@ -70,19 +61,19 @@ class Network:
     def __init__(
         self,
         facts_of: FactsOf,
-        estimate: Estimate = _unknown,
+        estimate: Estimate = lambda _: 0,
         *,
         by_feed: bool = False,
-        on_end: OnEnd = _unheard,
+        on_end: OnEnd = lambda production, why: None,
         is_hollow: bool = False,
     ) -> None:
         self._estimate = estimate
-        self._meter = Meter(is_hollow=is_hollow)
-        self._owing, self._steps = self._meter.owing, self._meter.effort.by_node
+        self._caps = TokenCaps(is_hollow=is_hollow)
+        self._owing, self._steps = self._caps.owing, self._caps.effort.by_node
         self._on_end = on_end
-        self._root = Root(self._meter)
+        self._root = Root(self._caps)
         self._memories = AlphaMemories(by_feed=by_feed)
-        self._wiring = Wiring(self._memories, self._meter, facts_of)
+        self._wiring = Wiring(self._memories, self._caps, facts_of)
         self.join = self._wiring.join
         self._templates: dict[Hashable, Parameters] = {}
         self._dirty: list[Collector] = []
@@ -100,26 +91,24 @@ class Network:
         """Queries that were taken away, of which the owner is still to hear; bounded like those told."""
 
     def subscribe(
-        self, group: Group, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED, at_once: int = UNLIMITED
+        self,
+        query: Group | Algebra,
+        select: Sequence[str],
+        listener: Listener,
+        *,
+        max_tokens: int = UNLIMITED,
+        at_once: int = UNLIMITED,
     ) -> ChainEnd:
         """Add a query; what is there already counts at once (see :meth:`Production.rows`), the listener hears of changes.
 
-        Raises BadQuery for a query that cannot be built, or a selected variable that no condition binds; TooManyTokens for one that
-        would hold more than ``max_tokens``, rows of its answer included; TakesLong, and leaves nothing behind, where it takes more
-        than ``at_once`` steps (:mod:`rete.effort`), some half a microsecond each.
+        A selected name that a tree of operators never binds is None in every row; of a group a condition has to bind it. Raises
+        BadQuery for a query that cannot be built; TooManyTokens for one that would hold more than ``max_tokens``, rows of its
+        answer included; TakesLong where it takes more than ``at_once`` steps (:mod:`rete.effort`), some half a microsecond each.
+        Nothing of it is left then.
         """
-        return self.subscribe_algebra(_tree_of(group, select), select, listener, max_tokens=max_tokens, at_once=at_once)
-
-    def subscribe_algebra(
-        self, tree: Algebra, select: Sequence[str], listener: Listener, *, max_tokens: int = UNLIMITED, at_once: int = UNLIMITED
-    ) -> ChainEnd:
-        """Add a query that is a tree of operators; a selected name that the tree never binds is None in every row.
-
-        Raises BadQuery for a query that cannot be built, TooManyTokens and TakesLong like :meth:`subscribe`; nothing of it is left
-        then.
-        """
+        tree = _tree_of(query, select)
         builder = Builder(self._root, self.join, self._estimate)
-        with self._meter.entered(max_tokens, at_once):
+        with self._caps.entered(max_tokens, at_once):
             try:
                 stream = builder.tree(tree)
                 production = ChainEnd(stream.node, places_of(select, stream.layout), listener, self._dirty)
@@ -129,13 +118,16 @@ class Network:
                 self._tidy(builder)
         return production
 
+    subscribe_algebra = subscribe
+    """By the name that it has for a tree of operators."""
+
     def abandon(self) -> None:
         """Leave the query that another thread is entering, soon: there it raises TakesLong. Meanwhile nothing else may be asked."""
-        self._meter.effort.abandon()
+        self._caps.effort.abandon()
 
     def _admit(self, production: ChainEnd, max_tokens: int) -> None:
         """The last step of entering a query: it stays, or raises TooManyTokens and leaves nothing behind."""
-        problem = self._meter.admit(production, max_tokens)
+        problem = self._caps.admit(production, max_tokens)
         if problem is not None:
             self._take_out(production)
             raise problem
@@ -143,8 +135,8 @@ class Network:
     def _tidy(self, builder: Builder) -> None:
         """Take away what was made and is of no use in the end: all of it, after an error."""
         for node in reversed(builder.made):
-            if self._meter.failed is not None:
-                self._meter.mute(node)
+            if self._caps.failed is not None:
+                self._caps.mute(node)
             self._wiring.prune(node)
 
     def subscribe_template(
@@ -171,10 +163,10 @@ class Network:
         instance.limit = instance.max_tokens = max_tokens
         if max_tokens < template.least:
             template.least = max_tokens
-            for node in above(template.end):
+            for node in nodes_above(template.end):
                 node.limit = min(node.limit, max_tokens)
-        rows = template.add(instance)
-        problem = self._meter.over.pop(instance, None)
+        rows = template.add_query(instance)
+        problem = self._caps.over.pop(instance, None)
         if problem is not None:
             instance.ended = True
             self._drop(instance)
@@ -188,7 +180,7 @@ class Network:
     def _template(self, key: Hashable, tree: Group | Algebra, arguments: Token, select: Sequence[str]) -> Parameters:
         width = len(arguments)
         names = tuple(Parameter(number).name for number in range(width))
-        missing = parameters(of_group(tree) if isinstance(tree, Group) else tree).difference(names)
+        missing = parameters(of_group(tree)).difference(names)
         if missing:
             raise BadQuery(f"a template has {min(missing)}, but there are {width} arguments, counted from $0")
         if not can_share(tree):
@@ -200,10 +192,10 @@ class Network:
             # The first query's constants speak for all: a parameter is bound when its condition is looked at.
             return self._estimate(AlphaSpec(closed.get(alpha.template, alpha.template), alpha.tests, alpha.window))
 
-        template = Parameters(key, names, self._dirty, self._meter)
+        template = Parameters(key, names, self._dirty, self._caps)
         builder = Builder(self._root, self.join, estimate, template)
         try:
-            stream = builder.tree(_tree_of(tree, select) if isinstance(tree, Group) else tree)
+            stream = builder.tree(_tree_of(tree, select))
             template.finish(stream.node, places_of(select, stream.layout))
         finally:
             self._tidy(builder)
@@ -235,7 +227,7 @@ class Network:
 
     def _drop(self, instance: Instance) -> None:
         template = instance.template
-        template.drop(instance)
+        template.remove_query(instance)
         if template.is_unused:
             self._remove(template)
 
@@ -246,7 +238,7 @@ class Network:
             memories = matching(fact)
             if memories:
                 activate(memories, fact, sign)
-                if self._meter.over:
+                if self._caps.over:
                     self._end_muted()
         self._settle()
 
@@ -310,8 +302,8 @@ class Network:
         """The half of :meth:`notify` that leaves no trace: what conditions without window make of an event."""
         if not (memories := self._memories.matching(event)):
             return []
-        if (straight := straight_rows(memories, event)) is not None:
-            return straight
+        if (rows := rows_of_last_conditions(memories, event)) is not None:
+            return rows
         self._activate(memories, event, 1)
         self._tell_groups()
         appeared = list(self._taken())
@@ -350,19 +342,19 @@ class Network:
 
     def _activate(self, memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
         activate(memories, fact, sign)
-        if self._meter.over:
+        if self._caps.over:
             self._end_muted()
 
     def _tell_groups(self) -> None:
-        self._meter.settle()
-        if self._meter.over:
+        self._caps.tell_groups()
+        if self._caps.over:
             self._end_muted()
 
     def _end_muted(self) -> None:
         """Take away the queries that turned out too large and are muted. Those of templates go when rows have been told."""
-        for production, problem in list(self._meter.over.items()):
+        for production, problem in list(self._caps.over.items()):
             if isinstance(production, ChainEnd):
-                del self._meter.over[production]
+                del self._caps.over[production]
                 self._take_out(production)
                 self._ended.append((production, problem))
 
@@ -371,14 +363,14 @@ class Network:
         if self._owing:
             self._tell_groups()
         if self._steps:
-            self._meter.effort.end_transaction()
-        if self._dirty or self._ended or self._meter.over:
+            self._caps.effort.end_transaction()
+        if self._dirty or self._ended or self._caps.over:
             self._deliver()
 
     def _deliver(self) -> None:
         # All are taken before the first listener runs: one that calls back in must not mix its changes with those under way.
         self._untold.extend(self._taken())
-        if self._meter.over:
+        if self._caps.over:
             self._end_instances()
         if not self._telling:
             self._tell()
@@ -397,7 +389,7 @@ class Network:
             self._telling = False
 
     def _end_instances(self) -> None:
-        over, self._meter.over = self._meter.over, {}
+        over, self._caps.over = self._caps.over, {}
         for production, problem in over.items():
             self.unsubscribe(production)
             self._ended.append((production, problem))
@@ -412,12 +404,13 @@ class Network:
         self._dirty.clear()
 
 
-def _tree_of(group: Group, select: Sequence[str]) -> Algebra:
-    """A group as a tree. Raises BadQuery, also where its conditions do not bind what is selected."""
-    check_group(group)
-    binds = [name for name in group.variables() if not is_parameter(name)]
-    missing = [name for name in select if name not in binds]
-    if missing:
-        bound = ", ".join(f"?{name}" for name in binds) or "none"
-        raise BadQuery(f"?{missing[0]} is selected but no condition outside NOT binds it; bound are: {bound}")
-    return of_group(group)
+def _tree_of(query: Group | Algebra, select: Sequence[str]) -> Algebra:
+    """A query as a tree. Raises BadQuery for a group that cannot be, or whose conditions do not bind what is selected."""
+    if isinstance(query, Group):
+        check_group(query)
+        binds = [name for name in query.variables() if not is_parameter(name)]
+        missing = [name for name in select if name not in binds]
+        if missing:
+            bound = ", ".join(f"?{name}" for name in binds) or "none"
+            raise BadQuery(f"?{missing[0]} is selected but no condition outside NOT binds it; bound are: {bound}")
+    return of_group(query)

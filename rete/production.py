@@ -29,7 +29,7 @@ class Collector(ABC):
         self.count = 0
         """How many rows the answer has."""
         self.limit = UNLIMITED
-        """How many it may have before the meter is asked (:mod:`rete.token_cap`)."""
+        """How many it may have before the caps are asked (:mod:`rete.token_cap`)."""
         self.pending: dict[Row, int] | None = None
         """Differences not taken yet; None where there is none. One that cancels stays as zero until it is taken: a collector is
         marked dirty once."""
@@ -98,14 +98,14 @@ class ChainEnd(Production):
             assert self.pending is not None, "a row has just come"
             self.pending.clear()
         else:
-            self.node.meter.full(self)
+            self.node.caps.judge_holder(self)
         if self.limit == MUTED:
             raise Stopped
 
     def begin(self, max_tokens: int) -> None:
         """Find the rows of the beginning, as far as the cap allows."""
         self.limit = self.max_tokens = max_tokens
-        reading = self.node.meter.effort.reading
+        reading = self.node.caps.effort.reading
         rows: Counter[Row] = Counter()
         for token, weight in self.node.replay():
             self.count += weight
@@ -127,7 +127,7 @@ class ChainEnd(Production):
     def rows(self) -> Counter[Row]:
         """The rows that hold now; computed from the joins, which already hold all that it takes. Raises TooManySteps."""
         rows: Counter[Row] = Counter()
-        with self.node.meter.effort.of_reading(self.max_tokens) as reading:
+        with self.node.caps.effort.of_reading(self.max_tokens) as reading:
             try:
                 for token, weight in self.node.replay():
                     rows[self.row_of(token)] += weight

@@ -1,7 +1,7 @@
 """How much a query may hold: a cap on its tokens, beyond which the query ends alone.
 
 Every node that keeps tokens counts them (``held``) and compares with its ``limit``, which is all that this costs while nothing is
-wrong. At the limit the meter adds up what each query below the node holds: the tokens of all its nodes, those shared with others
+wrong. At the limit the caps add up what each query below the node holds: the tokens of all its nodes, those shared with others
 included, and the rows of its answer. A query beyond its cap is *muted*: its production, and those of its nodes that serve nobody
 else, are heard by nobody and hear nothing any more, and whatever is under way in them is left there
 (:class:`rete.operators.join.Stopped`), however many loops deep. So a join that explodes stops in the middle of the fact that made
@@ -35,7 +35,7 @@ LOADED = 65_536
 """Facts that are entered in an index before it is asked again whether somebody waits for that."""
 
 
-class Meter:
+class TokenCaps:
     """The caps of one network. ``over`` holds the queries that are to end."""
 
     __slots__ = ("_numbers", "effort", "entering", "failed", "is_hollow", "new", "over", "owing")
@@ -56,15 +56,15 @@ class Meter:
         self._numbers = count()
         self.effort = Effort(self)
 
-    def owe(self, groups: Owing) -> None:
+    def owe_rows(self, groups: Owing) -> None:
         """Groups have changed of which nobody was told."""
         heappush(self.owing, (groups.level, next(self._numbers), groups))
 
-    def settle(self) -> None:
+    def tell_groups(self) -> None:
         """Let all groups tell their rows: those of the least level first, as others may stand below them."""
         while self.owing:
             with suppress(Stopped):
-                heappop(self.owing)[2].tell()
+                heappop(self.owing)[2].tell_rows()
 
     @contextmanager
     def entered(self, max_tokens: int, at_once: int) -> Iterator[None]:
@@ -103,14 +103,14 @@ class Meter:
             node = waiting.pop()
             if node.limit == MUTED:
                 continue
-            kept = [child for child in node.children if _limit(behind(child)) != MUTED]
+            kept = [child for child in node.children if _limit(owner_of(child)) != MUTED]
             if kept:
                 node.keep_children(kept)
             else:
                 node.mute()
                 waiting += node.parents()
 
-    def fill(self, receive: Callable[[Token, int], None], parent: Node) -> None:
+    def replay_into(self, receive: Callable[[Token, int], None], parent: Node) -> None:
         """Tell a node that is made what is there above, until the query that it is made for fails."""
 
         def tell() -> None:
@@ -120,13 +120,13 @@ class Meter:
         if self.failed is None and not self.is_hollow:
             self._reading(tell)
 
-    def load(self, index: Index, facts: Iterable[Fact]) -> None:
+    def load_index(self, index: Index, facts: Iterable[Fact]) -> None:
         """Enter the facts of a memory in an index that is made, unless that takes too long for whoever waits."""
         rest = iter(facts)
         while self.failed is None and (some := list(islice(rest, LOADED))):
             if self.effort.has_time(len(some)):
                 for fact in some:
-                    index.add(fact)
+                    index.enter_fact(fact)
             else:
                 self.failed = TakesLong(self.effort.reading.steps + len(some), self.effort.reading.at_once, None)
 
@@ -138,7 +138,7 @@ class Meter:
             self.failed = self.failed or self.effort.reading.problem
             assert self.failed is not None, "a query stops for a reason"
 
-    def full(self, holder: Limited) -> None:
+    def judge_holder(self, holder: Limited) -> None:
         """Somebody holds more than its limit. Raises Stopped where all that a node serves has ended."""
         if isinstance(holder, ChainEnd):
             self.judge(holder, None)
@@ -171,7 +171,7 @@ class Meter:
         slacks = []
         for end in ends_below(node):
             if isinstance(end, ChainEnd) and end.limit != MUTED:
-                nodes = list(above(end.node))
+                nodes = list(nodes_above(end.node))
                 steps, changed = self.effort.made_by(nodes)
                 may = allowed(end.max_tokens, changed + self.effort.rows_changed(end))
                 if steps > may:
@@ -186,7 +186,7 @@ class Meter:
         """What ``at`` may take more, as far as this query is concerned; None where the query has ended."""
         if end.limit == MUTED:
             return None
-        nodes = list(above(end.node))
+        nodes = list(nodes_above(end.node))
         total = end.count + sum(node.held for node in nodes)
         if total > end.max_tokens:
             self._end(end, TooManyTokens(total, end.max_tokens, at))
@@ -226,7 +226,7 @@ class Meter:
         collector.limit = min(bearing, default=UNLIMITED)
 
 
-def above(node: Node) -> Iterator[Node]:
+def nodes_above(node: Node) -> Iterator[Node]:
     """A node and all that feed it, each once, the groups that negations ask included."""
     seen = {node}
     waiting = [node]
@@ -243,7 +243,7 @@ def _limit(of: Node | ChainEnd | Dispatch) -> int:
     return UNLIMITED if isinstance(of, Dispatch) else of.limit
 
 
-def behind(receiver: Receiver) -> Node | ChainEnd | Dispatch:
+def owner_of(receiver: Receiver) -> Node | ChainEnd | Dispatch:
     """Whom a receiver belongs to: a node that hears by its first input hears by itself."""
     if isinstance(receiver, RightPort):
         return receiver.node
@@ -257,7 +257,7 @@ def ends_below(node: Node) -> Iterator[ChainEnd | Dispatch]:
     waiting = [node]
     while waiting:
         for receiver in waiting.pop().children:
-            child = behind(receiver)
+            child = owner_of(receiver)
             if child in seen:
                 continue
             seen.add(child)

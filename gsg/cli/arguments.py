@@ -47,9 +47,10 @@ def in_utf8(command: click.Command) -> click.Command:
 
 def with_options(options: Iterable[Callable[[AnyCommand], AnyCommand]]) -> Callable[[AnyCommand], AnyCommand]:
     """Give a command these options and arguments, in the order of its help."""
+    listed = list(options)
 
     def decorated(command: AnyCommand) -> AnyCommand:
-        for option in reversed(list(options)):
+        for option in reversed(listed):
             command = option(command)
         return command
 

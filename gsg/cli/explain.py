@@ -124,17 +124,17 @@ async def _subscriptions(number: int | None, graph: Path | None, as_json: bool, 
             _write(graph, await client.drawing(number))
             return
         held = await client.subscriptions()
-        if number is None:
-            _list(held, as_json)
-            return
-        known = next((one for one in held if one.number == number), None)
-        if known is None:
+        known = [one for one in held if number in (None, one.number)]
+        if number is not None and not known:
             raise LocalError(f"no subscription {number} at this peer; gsg explain without arguments lists those that there are")
         if as_json:
-            _json(known)
-            return
-        _table([known])
-        say(str(await client.explain(known.text, known.language)))
+            _json(known if number is None else known[0])
+        elif not known:
+            say("this peer has no subscriptions")
+        else:
+            _table(known)
+        if number is not None and not as_json:
+            say(str(await client.explain(known[0].text, known[0].language)))
 
 
 def _say(explanation: Plan | Why | WhyNot, as_json: bool) -> None:
@@ -142,15 +142,6 @@ def _say(explanation: Plan | Why | WhyNot, as_json: bool) -> None:
         _json(explanation)
     else:
         say(str(explanation))
-
-
-def _list(held: list[Holding], as_json: bool) -> None:
-    if as_json:
-        _json(held)
-    elif held:
-        _table(held)
-    else:
-        say("this peer has no subscriptions")
 
 
 def _table(held: list[Holding]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -22,22 +23,20 @@ _ASK = re.compile(
     re.IGNORECASE,
 )
 
-_OPTIONS = [
-    click.argument("text", required=False),
-    click.option(
-        "--file", "file", type=FileName(path_type=Path), help="Read the query from a file instead, or from standard input: -."
-    ),
-    click.option(
-        "--language",
-        metavar="[gsg|sparql]",
-        help="What the query is written in. [default: what the file's suffix, or else the query's first word says]",
-    ),
-]
-
-
-def with_query(command: AnyCommand) -> AnyCommand:
-    """Give a command these options; :func:`read_query` reads what they say."""
-    return with_options(_OPTIONS)(command)
+with_query: Callable[[AnyCommand], AnyCommand] = with_options(
+    [
+        click.argument("text", required=False),
+        click.option(
+            "--file", "file", type=FileName(path_type=Path), help="Read the query from a file instead, or from standard input: -."
+        ),
+        click.option(
+            "--language",
+            metavar="[gsg|sparql]",
+            help="What the query is written in. [default: what the file's suffix, or else the query's first word says]",
+        ),
+    ]
+)
+"""Gives a command these options; :func:`read_query` reads what they say."""
 
 
 def check_one(text: str | None, file: Path | None) -> None:

@@ -128,12 +128,8 @@ def _now() -> str:
 
 def _plain(sign: Sign, row: Row, encoding: str) -> str:
     text = one_line(f"{sign} {row}")
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        # A bare name takes no escapes.
-        return _WORD.sub(lambda found: _quoted(found, encoding), text)
-    return text
+    # A bare name takes no escapes.
+    return text if _can_have(text, encoding) else _WORD.sub(lambda found: _quoted(found, encoding), text)
 
 
 # Texts and IRIs in which a word is none, or a word.
@@ -147,9 +143,9 @@ def _quoted(found: re.Match[str], encoding: str) -> str:
     return "'" + "".join(one if _can_have(one, encoding) else escape(one) for one in word) + "'"
 
 
-def _can_have(character: str, encoding: str) -> bool:
+def _can_have(text: str, encoding: str) -> bool:
     try:
-        character.encode(encoding)
+        text.encode(encoding)
     except UnicodeEncodeError:
         return False
     return True

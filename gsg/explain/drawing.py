@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import rete
 from rete import algebra
-from rete.inspect import end_mark, nodes_of
+from rete.inspect import end_of, nodes_of
 from rete.operators.join import Join, Node, Root
 from rete.operators.operator import Operator
 
@@ -102,7 +102,7 @@ def draw(graph: networkx.DiGraph, *, counts: bool = True, shown: Iterable[Shown]
     trees: dict[Node, algebra.Algebra] = {}
     ends: dict[object, list[Shown]] = {}
     for one in shown:
-        ends.setdefault(end_mark(one.production), []).append(one)
+        ends.setdefault(end_of(one.production), []).append(one)
         for node in nodes_of(one.production):
             trees.setdefault(node, one.tree)
     boxes = {}

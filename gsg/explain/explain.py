@@ -61,8 +61,7 @@ class _FactsFor:
 
 def tree_of(query: Query) -> algebra.Algebra:
     """A query as a tree of operators, whatever it was written as."""
-    body = query.bound().body
-    return algebra.of_group(body) if isinstance(body, rete.Group) else body
+    return algebra.of_group(query.bound().body)
 
 
 # How it is answered.

@@ -12,7 +12,7 @@ from ..subscriptions.backlog import Overflow
 from ..subscriptions.live import LiveSubscription
 from ..subscriptions.subscription import Callback
 from .peer_connection import PeerConnection
-from .protocol import Done, Dropped, Ended, OfSubscription, OutOfDate, Rows, Subscribed, Unsubscribe, UpToDate, error_of
+from .protocol import Done, Dropped, Ended, OfSubscription, Rows, Subscribed, Unsubscribe, UpToDate, error_of
 
 
 class ClientSubscription:
@@ -67,14 +67,11 @@ class ClientSubscription:
             self.end(error_of(message.why))
         else:
             error = error_of(message.why)
-            if isinstance(message, Dropped) and isinstance(error, Overrun):
-                self.live.dropped(error)
-            elif isinstance(message, OutOfDate) and isinstance(error, Stale):
-                self.live.stale(error)
-            else:
+            if not isinstance(error, Overrun if isinstance(message, Dropped) else Stale):
                 raise PeerMisbehaved(
                     f"{type(message).__name__} because of {error!r}; expected an Overrun, or a Stale for OutOfDate"
                 )
+            self.live.tell_problem(error)
 
     def _changes(self, message: Rows) -> list[Change]:
         if len(message.signs) != len(message.values):
@@ -97,4 +94,4 @@ class ClientSubscription:
         if not self.complete.done():
             self.complete.set_exception(error)
             self.complete.exception()  # it may be that nobody waits for it
-        self.live.ended(None if isinstance(error, DoorClosed) else error)
+        self.live.end(None if isinstance(error, DoorClosed) else error)

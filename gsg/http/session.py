@@ -119,7 +119,7 @@ class Session:
         except* WebSocketDisconnect:
             pass
         finally:
-            self._unread.leave()
+            self._unread.close()
 
     async def _receive(self) -> Request | None:
         """The next request; None when the client has left. What is no request is answered so."""
@@ -236,7 +236,7 @@ class Session:
             self._unwanted.discard(request.request)
             raise
         self._subscriptions[request.request] = subscription
-        subscription.share(self._unread)
+        subscription.join_pool(self._unread)
         await self._sender.send(Subscribed(request.request, subscription.variables, subscription.warnings, subscription.number))
         tasks.create_task(self._pump(request.request, subscription, subscription.pending))
 

@@ -130,9 +130,7 @@ def enter(
 ) -> ChainEnd:
     """Add a query without arguments to a network. Raises BadQuery and TooManyTokens, and rete.TakesLong."""
     with refusing_bad_queries():
-        if isinstance(query.body, rete.Group):
-            return network.subscribe(query.body, query.select, listener, max_tokens=max_tokens, at_once=at_once)
-        return network.subscribe_algebra(query.body, query.select, listener, max_tokens=max_tokens, at_once=at_once)
+        return network.subscribe(query.body, query.select, listener, max_tokens=max_tokens, at_once=at_once)
 
 
 def check_max_tokens(max_tokens: int) -> int:

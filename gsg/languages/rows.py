@@ -108,5 +108,11 @@ def changes_of(names: tuple[str, ...], rows: list[tuple[Tuple, int]]) -> Iterato
             yield sign, Row.of(names, values)
 
 
+def changes_at_event(names: tuple[str, ...], rows: list[tuple[Tuple, int]]) -> list[Change]:
+    """The rows that hold for the moment of an event."""
+    row_of, event = Row.of, Sign.EVENT
+    return [(event, row_of(names, values)) for values, weight in rows for _ in range(weight)]
+
+
 def _weight(entry: tuple[Tuple, int]) -> int:
     return entry[1]

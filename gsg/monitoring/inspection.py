@@ -20,7 +20,7 @@ from ..languages.rows import Row
 from ..placement.anchors import Anchors, Place
 from ..placement.holders import Holders
 from ..rendezvous.rendezvous import Rendezvous
-from ..subscriptions.registry import Subscriptions
+from ..subscriptions.registry import SubscriptionRegistry
 from ..subscriptions.standing_query import StandingQuery
 from ..subscriptions.subscriber import Subscriber
 from ..tuples.features import Key, Template
@@ -34,7 +34,7 @@ class Inspection:
     def __init__(
         self,
         subscriber: Subscriber,
-        subscriptions: Subscriptions,
+        subscriptions: SubscriptionRegistry,
         anchors: Anchors,
         holders: Holders,
         rendezvous: Rendezvous,

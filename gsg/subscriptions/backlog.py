@@ -83,18 +83,18 @@ class Pool:
         if within is not None:
             within._parts.add(self)
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Whoever had it is gone, with its backlogs."""
         for backlog in list(self._backlogs):
-            backlog.share(None)
+            backlog.join_pool(None)
         if self._within is not None:
             self._within._parts.discard(self)
 
-    def hold(self, more_bytes: int) -> None:
+    def count_bytes(self, more_bytes: int) -> None:
         """A backlog of it has grown, or shrunk by a negative number."""
         self.held_bytes += more_bytes
         if self._within is not None:
-            self._within.hold(more_bytes)
+            self._within.count_bytes(more_bytes)
 
     def make_room(self) -> None:
         """Where more is held than may be, let the largest backlogs give up what they can."""
@@ -103,7 +103,7 @@ class Pool:
             for backlog in sorted(self._all(), key=Backlog.held_bytes, reverse=True):
                 if self.held_bytes <= enough_bytes:
                     break
-                backlog.give_up(self.held_bytes - enough_bytes)
+                backlog.shed(self.held_bytes - enough_bytes)
         if self.held_bytes <= self._limit_bytes:
             self._until_bytes = self._limit_bytes
         elif self.held_bytes > self._until_bytes:
@@ -165,15 +165,15 @@ class Backlog:
         """Bytes of the rows that are kept, as they travel."""
         return self._bytes
 
-    def share(self, pool: Pool | None) -> None:
+    def join_pool(self, pool: Pool | None) -> None:
         """Count in a pool that others share, or in none any more."""
         if self._pool is not None:
-            self._pool.hold(-self._bytes)
+            self._pool.count_bytes(-self._bytes)
             self._pool._backlogs.discard(self)
         self._pool = pool
         if pool is not None:
             pool._backlogs.add(self)
-            pool.hold(self._bytes)
+            pool.count_bytes(self._bytes)
             pool.make_room()
 
     def extend(self, changes: Iterable[Change], *, is_first: bool = False) -> None:
@@ -198,7 +198,7 @@ class Backlog:
         if self._pool is not None:
             self._pool.make_room()
 
-    def give_up(self, some_bytes: int) -> None:
+    def shed(self, some_bytes: int) -> None:
         """Let so many bytes go, if that can be, for others who share the pool; one difference is left at least."""
         if self._changes is not None:
             self._make_room(self._changes, self._limit, max(0, self._bytes - some_bytes))
@@ -233,7 +233,7 @@ class Backlog:
                 return [popleft()] if number == 1 else [popleft() for _ in range(number)]
         self._changes = None
         self._chunks = _NO_CHUNKS
-        self._hold(-self._bytes)
+        self._count_bytes(-self._bytes)
         self._room_until, self._bytes_until = self._limit, self._limit_bytes
         return list(kept)
 
@@ -260,7 +260,7 @@ class Backlog:
             chunks[-1][1] += size
         else:
             chunks.append([len(come), size])
-        self._hold(size)
+        self._count_bytes(size)
 
     def _release(self, number: int, *, newest: bool = False) -> None:
         """So many of the oldest differences, or the newest, are there no more."""
@@ -272,7 +272,7 @@ class Backlog:
             chunk[0] -= less
             chunk[1] -= size
             number -= less
-            self._hold(-size)
+            self._count_bytes(-size)
             if not chunk[0]:
                 del chunks[at]
 
@@ -286,10 +286,10 @@ class Backlog:
             most_bytes -= size
         return max(1, number)
 
-    def _hold(self, more_bytes: int) -> None:
+    def _count_bytes(self, more_bytes: int) -> None:
         self._bytes += more_bytes
         if self._pool is not None:
-            self._pool.hold(more_bytes)
+            self._pool.count_bytes(more_bytes)
 
     def _make_room(self, kept: deque[Change], limit: int, limit_bytes: int) -> None:
         self._too_many_bytes = len(kept) <= limit
@@ -327,7 +327,7 @@ class Backlog:
                 sums[row] = sums.get(row, 0) + sign
         kept.clear()
         self._chunks.clear()
-        self._hold(-self._bytes)
+        self._count_bytes(-self._bytes)
         for row, total in sorted(sums.items(), key=lambda entry: entry[1]):
             kept.extend([(Sign.PLUS if total > 0 else Sign.MINUS, row)] * abs(total))
         self._count(kept)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import rete
 from rete.production import Listener
 
 from ..languages.query import MAX_TOKENS, Query, cross_products_of, enter, refusing_bad_queries
+from ..languages.rows import Row
 from ..tuples.terms import Tuple
 
 SHARE_FROM = 8
@@ -23,7 +26,7 @@ class Entrance:
     def __init__(self, network: rete.Network) -> None:
         self._network = network
         self._alone: dict[rete.Production, Query] = {}
-        self._counts: dict[tuple[object, tuple[str, ...]], int] = {}
+        self._counts: Counter[tuple[object, tuple[str, ...]]] = Counter()
 
     def enter(
         self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS, at_once: int = rete.UNLIMITED
@@ -32,25 +35,21 @@ class Entrance:
 
         Raises BadQuery and TooManyTokens; rete.TakesLong where a query that is entered by itself takes more than ``at_once`` steps.
         """
-        network = self._network
-        if not query.arguments:
-            production = enter(network, query, listener, max_tokens=max_tokens, at_once=at_once)
-            return production, production.first_rows()
-        if network.has_template(query.body, query.arguments, query.select):
-            return self._share(query, listener, max_tokens)
-        template = (query.body, query.select)
-        count = self._counts.get(template, 0) + 1
-        # A product is not shared: one that explodes is stopped in the middle of a fact only where it is alone.
-        if count >= SHARE_FROM and rete.can_share(query.body) and not cross_products_of(query.body):
-            return self._share(query, listener, max_tokens)
-        production = enter(network, query.bound(), listener, max_tokens=max_tokens, at_once=at_once)
-        self._alone[production] = query
-        self._counts[template] = count
+        if query.arguments and self._is_shared(query):
+            with refusing_bad_queries():
+                return self._network.subscribe_template(query.body, query.arguments, query.select, listener, max_tokens=max_tokens)
+        production = enter(self._network, query.bound(), listener, max_tokens=max_tokens, at_once=at_once)
+        if query.arguments:
+            self._alone[production] = query
+            self._counts[query.body, query.select] += 1
         return production, production.first_rows()
 
-    def _share(self, query: Query, listener: Listener, max_tokens: int) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
-        with refusing_bad_queries():
-            return self._network.subscribe_template(query.body, query.arguments, query.select, listener, max_tokens=max_tokens)
+    def _is_shared(self, query: Query) -> bool:
+        if self._network.has_template(query.body, query.arguments, query.select):
+            return True
+        # A product is not shared: one that explodes is stopped in the middle of a fact only where it is alone.
+        enough = self._counts[query.body, query.select] + 1 >= SHARE_FROM
+        return enough and rete.can_share(query.body) and not cross_products_of(query.body)
 
     def leave(self, production: rete.Production) -> None:
         """Remove a query."""
@@ -61,3 +60,10 @@ class Entrance:
             self._counts[template] -= 1
             if not self._counts[template]:
                 del self._counts[template]
+
+
+def rows_of(production: rete.Production, names: tuple[str, ...]) -> Counter[Row]:
+    """The rows of a query that hold now, each with how often. Raises TooManyTokens where it takes too many steps to find them."""
+    with refusing_bad_queries():
+        rows = production.rows()
+    return Counter({Row.of(names, values): times for values, times in rows.items()})

@@ -1,4 +1,10 @@
-"""A subscription whose differences come while others work: at a peer, or at a client of one."""
+"""A subscription whose differences come while others work: at a peer, or at a client of one.
+
+    open ──its maker ends it──> ended ──its reader closes it──> closed
+      └───────────────────its reader closes it────────────────────┘
+
+What has come can still be read of one that has ended, and nothing of one that is closed.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterable
+from enum import Enum
 from math import inf
 from typing import Protocol, Self
 
@@ -15,6 +22,12 @@ from .backlog import LIMIT, Backlog, Overflow, Pool
 from .subscription import Callback, tell
 
 log = logging.getLogger(__name__)
+
+
+class _State(Enum):
+    OPEN = 1
+    ENDED = 2
+    CLOSED = 3
 
 
 class RowSource(Protocol):
@@ -64,9 +77,9 @@ class LiveSubscription:
         self._backlog = Backlog(limit, overflow)
         self._news: asyncio.Event | None = None
         """There while somebody waits."""
-        self._ended = False
-        self._closed = False
+        self._state = _State.OPEN
         self._error: GsgError | None = None
+        """What has ended it."""
         self._overrun: Overrun | None = None
         self._stale: Stale | None = None
         self._lost_before = 0
@@ -74,7 +87,7 @@ class LiveSubscription:
 
     def rows(self) -> Counter[Row]:
         """The rows that hold now, each with how often (more than once only where wildcards hide the difference)."""
-        return Counter() if self._closed else self._source.rows_now()
+        return Counter() if self._state is _State.CLOSED else self._source.rows_now()
 
     @property
     def lost(self) -> int:
@@ -125,32 +138,36 @@ class LiveSubscription:
         if self._stale is not None:
             stale, self._stale = self._stale, None
             raise stale
-        if self._ended and self._error is not None and not len(self._backlog):
+        if self._error is not None and not len(self._backlog):
             raise self._error
         return self._backlog.take(most, most_bytes)
 
-    def share(self, pool: Pool | None) -> None:
+    def join_pool(self, pool: Pool | None) -> None:
         """Count what is unread in a pool that is shared with other subscriptions."""
-        self._backlog.share(pool)
+        self._backlog.join_pool(pool)
 
     def _has_news(self) -> bool:
         self._end_if_full()
-        return bool(len(self._backlog)) or self._overrun is not None or self._stale is not None or self._ended
+        return bool(len(self._backlog)) or self._overrun is not None or self._stale is not None or self.has_ended
 
     def _end_if_full(self) -> None:
-        if self._backlog.full and not self._ended:
-            self.ended(self._backlog.overrun())
+        if self._backlog.full:
+            self._end_unread(self._backlog.overrun())
+
+    def _end_unread(self, overrun: Overrun) -> None:
+        if not self.has_ended:
+            self.end(overrun)
             self._source.end_unread()
 
     async def close(self) -> None:
         """End the subscription: nothing more comes, not even what was not read. Closing twice is allowed."""
-        self._closed = True
+        was_open, self._state = not self.has_ended, _State.CLOSED
         self._lost_before = self.lost
-        self._backlog.share(None)
+        self._backlog.join_pool(None)
         self._backlog = Backlog()
         self._error = self._overrun = self._stale = None
-        if not self._ended:
-            self.ended(None)
+        self._wake()
+        if was_open:
             await self._source.close()
 
     async def __aenter__(self) -> LiveSubscription:
@@ -161,7 +178,7 @@ class LiveSubscription:
 
     def deliver(self, changes: Iterable[Change], *, is_first: bool = False) -> None:
         """For the maker of the subscription: differences have come; ``is_first``, rows of the first answer."""
-        if self._closed:
+        if self._state is _State.CLOSED:
             return
         if self._callback is None:
             self._backlog.extend(changes, is_first=is_first)
@@ -170,39 +187,36 @@ class LiveSubscription:
             return
         self.failures += tell(self._callback, changes, self.variables)
 
-    def dropped(self, overrun: Overrun) -> None:
-        """For the maker of the subscription: events were dropped on their way here. The next read says so, once."""
+    def tell_problem(self, problem: Overrun | Stale) -> None:
+        """For the maker of the subscription: events were dropped on their way here, or rows may be out of date for some time. The
+        next read raises that, once."""
         if self._callback is not None:
-            log.warning("subscription to %s: %s", self.variables, overrun)
-        elif not self._closed:
-            self._overrun = overrun.since(self._overrun)
+            log.warning("subscription to %s: %s", self.variables, problem)
+        elif self._state is not _State.CLOSED:
+            if isinstance(problem, Overrun):
+                self._overrun = problem.since(self._overrun)
+            else:
+                self._stale = problem
             self._wake()
 
-    def missed(self, overrun: Overrun) -> None:
+    def tell_missed(self, overrun: Overrun) -> None:
         """For the maker of the subscription: events were not kept on their way here, as nobody took them in time."""
         self._lost_before += overrun.lost
-        if self._overflow is not Overflow.ERROR:
-            self.dropped(overrun)
-        elif not self._ended:
-            self.ended(overrun)
-            self._source.end_unread()
-
-    def stale(self, why: Stale) -> None:
-        """For the maker of the subscription: rows may be out of date for some time. The next read says so, once."""
-        if self._callback is not None:
-            log.warning("subscription to %s: %s", self.variables, why)
-        elif not self._closed:
-            self._stale = why
-            self._wake()
+        if self._overflow is Overflow.ERROR:
+            self._end_unread(overrun)
+        else:
+            self.tell_problem(overrun)
 
     @property
     def has_ended(self) -> bool:
         """Whether nothing more will come; what has come can still be read."""
-        return self._ended
+        return self._state is not _State.OPEN
 
-    def ended(self, error: GsgError | None) -> None:
+    def end(self, error: GsgError | None) -> None:
         """For the maker of the subscription: nothing more will come, because of ``error`` if there is one."""
-        self._ended = True
+        if self._state is _State.CLOSED:
+            return
+        self._state = _State.ENDED
         self._error = error
         self._stale = None  # why it has ended says more
         self._wake()

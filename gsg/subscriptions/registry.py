@@ -19,7 +19,7 @@ from .subscriber import Subscriber
 from .subscription import Callback
 
 
-class Subscriptions:
+class SubscriptionRegistry:
     """Those of one peer."""
 
     def __init__(self, subscriber: Subscriber) -> None:
@@ -67,7 +67,7 @@ class Subscriptions:
     def end(self) -> None:
         """End them all."""
         for made in list(self._by_number.values()):
-            made.live.ended(None)
+            made.live.end(None)
             self._remove(made)
 
     def counts(self) -> list[Count]:

@@ -10,9 +10,10 @@ import rete
 
 from ..errors import Overrun
 from ..feeds.alpha_memory import AlphaMemory
-from ..languages.query import Query, refusing_bad_queries, too_many_tokens
-from ..languages.rows import Change, Row, Sign, changes_of
+from ..languages.query import Query, too_many_tokens
+from ..languages.rows import Change, Row, changes_at_event, changes_of
 from ..tuples.terms import Tuple
+from .entrance import rows_of
 from .live import LiveSubscription
 from .long_queries import LongQueries
 
@@ -79,10 +80,7 @@ class StandingQuery:
         """The rows that hold now. Raises TooManyTokens where it takes too long to find them."""
         if self.long is not None:
             self.long.claim()
-        names = self.query.select
-        with refusing_bad_queries():
-            rows = self.production.rows()
-        return Counter({Row.of(names, values): times for values, times in rows.items()})
+        return rows_of(self.production, self.query.select)
 
     async def close(self) -> None:
         """Its reader has closed the subscription."""
@@ -111,8 +109,7 @@ class StandingQuery:
 
     def tell_events(self, rows: list[tuple[Tuple, int]]) -> None:
         """Rows held for the moment of an event."""
-        row_of, event, names = Row.of, Sign.EVENT, self.query.select
-        self._deliver([(event, row_of(names, values)) for values, weight in rows for _ in range(weight)])
+        self._deliver(changes_at_event(self.query.select, rows))
 
     def _deliver(self, changes: Iterable[Change]) -> None:
         if self._behind is None:
@@ -123,7 +120,7 @@ class StandingQuery:
     def end_too_large(self, why: rete.TooManyTokens) -> None:
         """It holds more than it may."""
         self._remove(self)
-        self.live.ended(too_many_tokens(why))
+        self.live.end(too_many_tokens(why))
 
     def looks_at(self, window: rete.AlphaSpec) -> bool:
         """Whether it asks for the events of a window."""
@@ -133,4 +130,4 @@ class StandingQuery:
         """Events leave a window of it early: that is told once."""
         if not self._is_told_of_window:
             self._is_told_of_window = True
-            self.live.dropped(overrun)
+            self.live.tell_problem(overrun)

@@ -80,7 +80,7 @@ class Subscriber:
         self._full_windows.again()
         for memory in memories:
             if (stale := self.feeds.staleness.reason_for(memory)) is not None:
-                standing.live.stale(stale)
+                standing.live.tell_problem(stale)
         return rows
 
     async def _enter(self, standing: StandingQuery, max_tokens: int) -> Entered:
@@ -229,7 +229,7 @@ class Subscriber:
         """A rendezvous could not keep all events until this peer took them: whoever asked for them is told."""
         self.missed += events
         for standing in self._who_asks(memory):
-            standing.live.missed(
+            standing.live.tell_missed(
                 Overrun(
                     f"{events} events were missed because this peer did not take them in time, or its link to who kept them "
                     "had broken; rows that are state are complete: give the peer more of the machine, or ask for fewer events",
@@ -240,7 +240,7 @@ class Subscriber:
     def note_stale(self, memory: AlphaMemory, why: Stale) -> None:
         """A feed could not be set up anew for some time: whoever asked for it is told. Listeners are not: it is in the log."""
         for standing in self._who_asks(memory):
-            standing.live.stale(why)
+            standing.live.tell_problem(why)
 
     def was_away(self, away_s: float) -> None:
         """This peer was stopped for so long: every subscription is told where others may have given up keeping events for it."""
@@ -251,7 +251,7 @@ class Subscriber:
                 lost=0,
             )
             for standing in list(self._standing.values()):
-                standing.live.missed(overrun)
+                standing.live.tell_missed(overrun)
 
     def _who_asks(self, memory: AlphaMemory) -> list[StandingQuery]:
         """The queries that have a memory."""

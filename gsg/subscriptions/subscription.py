@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import rete
 
 from ..errors import DoorClosed, GsgError, Overrun
-from ..languages.query import Query, refusing_bad_queries
-from ..languages.rows import Change, Row, Sign, changes_of
+from ..languages.query import Query
+from ..languages.rows import Change, Row, Sign, changes_at_event, changes_of
 from ..tuples.terms import Tuple
 from .backlog import Backlog, Overflow
+from .entrance import rows_of
 from .windows import looks_at
 
 if TYPE_CHECKING:
@@ -110,10 +111,7 @@ class Subscription:
         if self._production is None:
             return Counter()
         self._owner.advance()
-        names = self.variables
-        with refusing_bad_queries():
-            rows = self._production.rows()
-        return Counter({Row.of(names, values): count for values, count in rows.items()})
+        return rows_of(self._production, self.variables)
 
     def why(self, row: Mapping[str, object]) -> Why:
         """Which tuples make a row, or all rows with these values; ``print`` shows it. Raises LocalError for a name of no row."""
@@ -191,8 +189,7 @@ class Subscription:
         self._report(changes_of(self.variables, rows))
 
     def _flashed(self, rows: list[tuple[Tuple, int]]) -> None:
-        names = self.variables
-        self._report((Sign.EVENT, Row.of(names, values)) for values, weight in rows for _ in range(weight))
+        self._report(changes_at_event(self.variables, rows))
 
     def _report(self, changes: Iterable[Change]) -> None:
         if self._backlog is not None:

@@ -59,9 +59,9 @@ from ..operators.project import Projection
 from ..operators.slice import Sliced
 from ..operators.union import Both
 from ..operators.values import InlineRows
-from .built_part import Stream, Tests, at_memories, both, pairing_of, split
 from .paths import FRESH, Is, Same, nullable, without_steps
 from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
+from .stream import Stream, Tests, at_memories, both, pairing_of, split
 from .stream_nodes import StreamNodes
 from .substitution import without_names
 

@@ -37,7 +37,7 @@ Product: TypeAlias = tuple[Part, Part]
 
 def cross_products(query: Group | Algebra) -> list[Product]:
     """A pair of parts for each product in the query, in the order written."""
-    return _within(of_group(query) if isinstance(query, Group) else query, frozenset())
+    return _within(of_group(query), frozenset())
 
 
 def _within(tree: Algebra, given: frozenset[str]) -> list[Product]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeAlias
 
 from ..index import Token, tuple_getter
-from ..operators.join import Meter, Node
+from ..operators.join import Caps, Node
 from ..operators.operator import Places, columns
 from ..production import Collector, Listener, Production, Row
 
@@ -59,15 +59,15 @@ class Parameters(Node):
 
     __slots__ = ("_dirty", "collectors", "dispatch", "end", "key", "least", "names")
 
-    def __init__(self, key: Hashable, names: tuple[str, ...], dirty: list[Collector], meter: Meter) -> None:
-        super().__init__(0, meter)
+    def __init__(self, key: Hashable, names: tuple[str, ...], dirty: list[Collector], caps: Caps) -> None:
+        super().__init__(0, caps)
         self.key = key
         """The template, as its network knows it."""
         self.names = names
         self._dirty = dirty
         self.collectors: Collectors = {}
-        self.least = meter.entering
-        """The least cap of any query that has been here: what nodes were told to hold before the meter is asked."""
+        self.least = caps.entering
+        """The least cap of any query that has been here: what nodes were told to hold before the caps are asked."""
         self.end: Node = self
         self.dispatch: Dispatch | None = None
 
@@ -77,7 +77,7 @@ class Parameters(Node):
         self.dispatch = Dispatch(len(self.names), columns(select), self.collectors, self._dirty, self)
         end.add_child(self.dispatch)
 
-    def add(self, instance: Instance) -> list[tuple[Row, int]]:
+    def add_query(self, instance: Instance) -> list[tuple[Row, int]]:
         """One query more; returns the rows that it begins with."""
         arguments = instance.arguments
         known = self.collectors.get(arguments)
@@ -90,10 +90,10 @@ class Parameters(Node):
             known.count = first.count
             self.collectors[arguments] = known
         known.instances[instance] = None
-        self.meter.full(known)
+        self.caps.judge_holder(known)
         return list(self.rows_of(arguments).items())
 
-    def drop(self, instance: Instance) -> None:
+    def remove_query(self, instance: Instance) -> None:
         """One query fewer."""
         arguments = instance.arguments
         known = self.collectors[arguments]
@@ -119,7 +119,7 @@ class Parameters(Node):
     def _told(self, collector: Instance | Equals, sign: int) -> list[tuple[Row, int]]:
         arguments = (collector if isinstance(collector, Instance) else next(iter(collector.instances))).arguments
         self.emit(arguments, sign)
-        self.meter.settle()
+        self.caps.tell_groups()
         changes = collector.take()
         # Nobody else's rows depend on this token. But between two transactions nothing may be left for the next.
         self._dirty.clear()
@@ -149,6 +149,11 @@ class Dispatch:
         self._dirty = dirty
         self.template = template
 
+    @property
+    def node(self) -> Node:
+        """The last node of the network."""
+        return self.template.end
+
     def left(self, token: Token, weight: int) -> None:
         collector = self._collectors[self._arguments_of(token)]
         row = self._row_of(token)
@@ -160,4 +165,4 @@ class Dispatch:
             pending[row] = pending.get(row, 0) + weight
         collector.count = count = collector.count + weight
         if count > collector.limit:
-            self.template.meter.full(collector)
+            self.template.caps.judge_holder(collector)

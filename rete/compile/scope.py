@@ -115,26 +115,23 @@ def mentioned(tree: Algebra) -> frozenset[str]:
     match tree:
         case Basic() | Values() | Path():
             return frozenset(in_scope(tree)) | parameters(tree)
-        case Join(left, right) | Union(left, right) | Minus(left, right):
-            return mentioned(left) | mentioned(right)
-        case LeftJoin(left, right, test):
-            return mentioned(left) | mentioned(right) | frozenset(() if test is None else test.names)
-        case Filter(child, test):
-            return mentioned(child) | frozenset(test.names)
-        case Exists(child, pattern):
-            return mentioned(child) | mentioned(pattern)
-        case Extend(child, name, value):
-            return mentioned(child) | {name} | frozenset(value.names)
-        case Distinct(child):
-            return mentioned(child)
-        case Numbered(child, name):
-            return mentioned(child) | {name}
-        case Slice(child, order):
-            return mentioned(child) | frozenset(() if order is None else order.names)
-        case Project(child, names):
-            return frozenset(names) | parameters(child)
-        case Grouped(child, keys, aggregates):
-            return frozenset(keys) | frozenset(name for name, _ in aggregates) | parameters(child)
+        case Project(child) | Grouped(child):
+            return frozenset(in_scope(tree)) | parameters(child)
+        case _:
+            return _reads(tree).union(*map(mentioned, parts_of(tree).values()))
+
+
+def _reads(tree: Algebra) -> frozenset[str]:
+    """The names that an operator itself reads or gives a value to."""
+    match tree:
+        case LeftJoin(_, _, reader) | Filter(_, reader) | Slice(_, reader):
+            return frozenset(() if reader is None else reader.names)
+        case Extend(_, name, value):
+            return frozenset((name, *value.names))
+        case Numbered(_, name):
+            return frozenset((name,))
+        case _:
+            return frozenset()
 
 
 def depth(tree: Algebra) -> int:
@@ -142,19 +139,15 @@ def depth(tree: Algebra) -> int:
     match tree:
         case Basic(conditions):
             return len(conditions)
-        case Values():
-            return 1
         case Path(_, path):
             return _path_depth(path)
         case Join(left, right):
             return depth(left) + depth(right) + 1
-        case LeftJoin(left, right) | Union(left, right) | Minus(left, right):
-            return max(depth(left), depth(right)) + 1
         case Exists(child, pattern):
             return depth(child) + max(1, depth(pattern))
-        case Filter(child) | Extend(child) | Distinct(child) | Project(child) | Slice(child) | Grouped(child) | Numbered(child):
-            return depth(child) + 1
-    raise BadQuery(f"{type(tree).__name__} is no operator of the algebra; see rete.algebra")
+    if not isinstance(tree, Algebra):
+        raise BadQuery(f"{type(tree).__name__} is no operator of the algebra; see rete.algebra")
+    return max(map(depth, parts_of(tree).values()), default=0) + 1
 
 
 def _path_depth(path: object) -> int:
@@ -174,18 +167,16 @@ def substitutable(tree: Algebra, names: frozenset[str]) -> bool:
             return True
         case Join(left, right) | Union(left, right):
             return substitutable(left, names) and substitutable(right, names)
-        case LeftJoin(left, right, test):
-            read = names & frozenset((*in_scope(right), *(() if test is None else test.names)))
+        case LeftJoin(left, right):
+            read = names & _reads(tree).union(in_scope(right))
             return read <= certain(left) and substitutable(left, names) and substitutable(right, names)
         case Minus(left, right):
             read = names & frozenset(in_scope(right))
             return read <= certain(left) & certain(right) and substitutable(left, names) and substitutable(right, names)
-        case Filter(child, test):
-            return names & frozenset(test.names) <= certain(child) and substitutable(child, names)
+        case Filter(child) | Extend(child):
+            return names & _reads(tree) <= certain(child) and substitutable(child, names)
         case Exists(child, pattern):
             return names & mentioned(pattern) <= certain(child) and substitutable(child, names)
-        case Extend(child, name, value):
-            return names & frozenset((name, *value.names)) <= certain(child) and substitutable(child, names)
         case Project(child, shown):
             return substitutable(child, names & frozenset(shown))
         case Distinct(child):

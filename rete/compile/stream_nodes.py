@@ -16,8 +16,8 @@ from ..operators.join import Node
 from ..operators.operator import Operator, places_of
 from ..operators.pair_join import PairJoin
 from ..operators.project import Projection
-from .built_part import Stream, both, pairing_of
 from .parameters import Parameters
+from .stream import Stream, both, pairing_of
 
 
 class StreamNodes:

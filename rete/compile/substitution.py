@@ -4,55 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypeVar
 
 from ..algebra import Algebra, Basic, Exists, Path, parts_of
 from ..conditions import Condition, Group, OpenTemplate, Parameter, Variable, is_parameter
 from ..index import Token
 
-
-@overload
-def bound(body: Group, arguments: Token) -> Group: ...
+Body = TypeVar("Body", bound=Group | Algebra)
 
 
-@overload
-def bound(body: Algebra, arguments: Token) -> Algebra: ...
-
-
-@overload
-def bound(body: Group | Algebra, arguments: Token) -> Group | Algebra: ...
-
-
-def bound(body: Group | Algebra, arguments: Token) -> Group | Algebra:
+def bound(body: Body, arguments: Token) -> Body:
     """The group or tree with argument 0 wherever :class:`rete.Parameter` 0 stands, and so on."""
     return replaced(body, lambda item: arguments[item.number] if isinstance(item, Parameter) else item)
 
 
-@overload
-def replaced(body: Group, replacement: Callable[[object], object]) -> Group: ...
-
-
-@overload
-def replaced(body: Algebra, replacement: Callable[[object], object]) -> Algebra: ...
-
-
-@overload
-def replaced(body: Group | Algebra, replacement: Callable[[object], object]) -> Group | Algebra: ...
-
-
-def replaced(body: Group | Algebra, replacement: Callable[[object], object]) -> Group | Algebra:
+def replaced(body: Body, replacement: Callable[[object], object]) -> Body:
     """The group or tree with something else in the place of what stands in its conditions and at the ends of its paths."""
-    if isinstance(body, Group):
-        negated = tuple(replaced(group, replacement) for group in body.negated)
-        return Group(_conditions(body.conditions, replacement), negated)
+    made: Group | Algebra
     match body:
+        case Group(conditions, negated):
+            made = Group(_conditions(conditions, replacement), tuple(replaced(group, replacement) for group in negated))
         case Basic(conditions):
-            return Basic(_conditions(conditions, replacement))
+            made = Basic(_conditions(conditions, replacement))
         case Path(subject, path, object_):
-            return Path(replacement(subject), path, replacement(object_))
+            made = Path(replacement(subject), path, replacement(object_))
         case _:
             parts: dict[str, Any] = {name: replaced(part, replacement) for name, part in parts_of(body).items()}  # Any: for mypy
-            return replace(body, **parts)
+            made = replace(body, **parts)
+    return made  # type: ignore[return-value]  # it is of the body's own kind
 
 
 def without_names(pattern: Algebra, given: tuple[str, ...]) -> tuple[Algebra, tuple[str, ...]]:

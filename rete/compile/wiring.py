@@ -12,7 +12,7 @@ from ..alpha import AlphaMemories, AlphaMemory, WindowMemory
 from ..chain import JoinSpec
 from ..conditions import AlphaSpec
 from ..index import Fact
-from ..operators.join import Join, Meter, Node
+from ..operators.join import Caps, Join, Node
 from ..operators.operator import Operator
 
 FactsOf: TypeAlias = Callable[[AlphaSpec], Iterable[Fact]]
@@ -21,9 +21,9 @@ FactsOf: TypeAlias = Callable[[AlphaSpec], Iterable[Fact]]
 class Wiring:
     """The nodes of one network; ``facts_of`` gives the facts of an alpha memory that is made."""
 
-    def __init__(self, memories: AlphaMemories, meter: Meter, facts_of: FactsOf) -> None:
+    def __init__(self, memories: AlphaMemories, caps: Caps, facts_of: FactsOf) -> None:
         self._memories = memories
-        self._meter = meter
+        self._caps = caps
         self._facts_of = facts_of
 
     def join(self, parent: Node, spec: JoinSpec) -> Node:
@@ -36,9 +36,9 @@ class Wiring:
             memory = self._memories.make(spec.alpha)
         index, is_new = memory.acquire(spec.fact_key, spec.new)
         if is_new:
-            self._meter.load(index, self._held(memory, spec.alpha))
+            self._caps.load_index(index, self._held(memory, spec.alpha))
         join = parent.shared[spec] = Join(parent, spec, index)
-        self._meter.fill(join.wait, parent)
+        self._caps.replay_into(join.wait, parent)
         parent.add_child(join)
         return join
 

@@ -27,7 +27,7 @@ from ..algebra import (
 )
 from ..chain import Estimate, JoinSpec, alpha_of, ordered
 from ..compile.build import Builder
-from ..compile.built_part import Stream, Tests, at_memories
+from ..compile.stream import Stream, Tests, at_memories
 from ..conditions import AlphaSpec, Condition, Group, is_parameter
 from ..functions import Test
 from ..network import Network
@@ -56,7 +56,7 @@ def plan(query: Group | Algebra, estimate: Estimate) -> list[Step]:
     """The steps of a query, where alpha memories hold as many facts as ``estimate`` says. Raises BadQuery."""
     network = Network(lambda _: (), estimate, is_hollow=True)
     planner = _Planner(network, estimate)
-    planner.tree(of_group(query) if isinstance(query, Group) else query)
+    planner.tree(of_group(query))
     return planner.steps
 
 

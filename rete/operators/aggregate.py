@@ -5,7 +5,7 @@ each of their arguments, see :mod:`rete.compile.parameters`).
 
 Results may be as long as the group, and whatever stands below may be joined with them. So they are not made for each token: a group
 that has changed is *owed*, and at the end of the transaction its row is taken back and the right one given, if they differ
-(:class:`rete.token_cap.Meter`, ``owing``). Whoever asks a group about values (:class:`rete.operators.demand.Demand`) is told at
+(:class:`rete.token_cap.TokenCaps`, ``owing``). Whoever asks a group about values (:class:`rete.operators.demand.Demand`) is told at
 once.
 """
 
@@ -62,7 +62,7 @@ class Groups(Operator):
         self.connect((parent, self))
         if always is not None:
             self.connect((always, RightPort(self, self.always)))
-        self.tell()
+        self.tell_rows()
         for demand in _asking(self):
             demand.groups.append(self)
 
@@ -93,15 +93,15 @@ class Groups(Operator):
         """A group that is about to change."""
         if key not in self.owed:
             if not self.owed:
-                self.meter.owe(self)
+                self.caps.owe_rows(self)
             self.owed[key] = None
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = self._start()
-            self.hold(1)
+            self.count_tokens(1)
         return group
 
-    def tell(self) -> None:
+    def tell_rows(self) -> None:
         """Tell what the rows of changed groups are now."""
         while self.owed:
             key, _ = self.owed.popitem()

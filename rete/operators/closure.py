@@ -37,7 +37,7 @@ class Reach(Operator):
 
     def left(self, token: Token, weight: int) -> None:
         after = add_weight(self._sources, token, weight)
-        self.hold(entries(after, weight))
+        self.count_tokens(entries(after, weight))
         (source,) = token
         if after > 0 >= after - weight:
             self._reached[source] = set()
@@ -50,7 +50,7 @@ class Reach(Operator):
         """An edge comes or goes at the second input."""
         start, end = token
         before = self._edges.get(start, {}).get(token, 0)
-        self.hold(enter(self._edges, start, token, weight))
+        self.count_tokens(enter(self._edges, start, token, weight))
         after = before + weight
         if after > 0 >= before:
             for source in self._concerned(start):
@@ -66,7 +66,7 @@ class Reach(Operator):
     def _concerned(self, start: Any) -> list[Any]:
         sources = list(self._reached_by.get(start, ()))
         if len(sources) > FEW:
-            self.work(len(sources))
+            self.count_steps(len(sources))
         if start in self._reached and start not in self._reached[start]:
             sources.append(start)
         return sources
@@ -79,7 +79,7 @@ class Reach(Operator):
             edges = self._edges.get(waiting.pop())
             if edges is None:
                 continue
-            self.work(len(edges))
+            self.count_steps(len(edges))
             for (_, end), count in edges.items():
                 if count > 0 and end not in found and end not in known:
                     found.add(end)
@@ -88,7 +88,7 @@ class Reach(Operator):
 
     def _gain(self, source: Any, nodes: set[Any]) -> None:
         self._reached[source] |= nodes
-        self.hold(len(nodes))
+        self.count_tokens(len(nodes))
         for node in nodes:
             self._reached_by.setdefault(node, set()).add(source)
         for node in nodes:

@@ -31,7 +31,7 @@ class Demand(Node, Generic[Asked]):
     __slots__ = ("asked", "groups")
 
     def __init__(self, owner: Node) -> None:
-        super().__init__(owner.level, owner.meter)
+        super().__init__(owner.level, owner.caps)
         self.asked: dict[Token, Asked] = {}
         self.groups: list[Owing] = []
         """Those that stand below it, in the order in which they were made: from the top down."""
@@ -41,7 +41,7 @@ class Demand(Node, Generic[Asked]):
         self.emit(value, weight)
         for group in self.groups:
             if group.owed:
-                group.tell()
+                group.tell_rows()
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for value in self.asked:

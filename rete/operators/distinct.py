@@ -25,7 +25,7 @@ class Once(Operator):
 
     def left(self, token: Token, weight: int) -> None:
         after = add_weight(self._counts, token, weight)
-        self.hold(entries(after, weight))
+        self.count_tokens(entries(after, weight))
         if after > 0 >= after - weight:
             self.emit(token, 1)
         elif after <= 0 < after - weight:

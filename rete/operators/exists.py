@@ -49,7 +49,7 @@ class Existence(ByDemand[Asked]):
         if before + weight:
             tokens[token] = before + weight
             if not before:
-                self.hold(1)
+                self.count_tokens(1)
         else:
             del tokens[token]
             self.held -= 1
@@ -66,7 +66,7 @@ class Existence(ByDemand[Asked]):
         if (before > 0) != (after > 0):
             sign = 1 if (after > 0) != self.negated else -1
             if len(asked.tokens) > FEW:
-                self.work(len(asked.tokens))
+                self.count_steps(len(asked.tokens))
             for waiting, count in asked.tokens.items():
                 self.emit(waiting, sign * count)
 

@@ -74,12 +74,12 @@ class Owing(Protocol):
     level: int
     owed: dict[Token, None]
 
-    def tell(self) -> None:
+    def tell_rows(self) -> None:
         """Tell what the rows of changed groups are now."""
 
 
-class Meter(Protocol):
-    """What is asked of the caps of a network (:class:`rete.token_cap.Meter`)."""
+class Caps(Protocol):
+    """What is asked of the caps of a network (:class:`rete.token_cap.TokenCaps`)."""
 
     entering: int
     new: list[Node] | None
@@ -88,47 +88,47 @@ class Meter(Protocol):
     def effort(self) -> Effort:
         """Who counts steps."""
 
-    def full(self, holder: Limited) -> None:
+    def judge_holder(self, holder: Limited) -> None:
         """Somebody holds more than its limit. Raises Stopped where that ends all that it serves."""
 
-    def fill(self, receive: Callable[[Token, int], None], parent: Node) -> None:
+    def replay_into(self, receive: Callable[[Token, int], None], parent: Node) -> None:
         """Tell a node that is made what is there above."""
 
-    def load(self, index: Index, facts: Iterable[Fact]) -> None:
+    def load_index(self, index: Index, facts: Iterable[Fact]) -> None:
         """Enter the facts of a memory in an index that is made."""
 
-    def owe(self, groups: Owing) -> None:
+    def owe_rows(self, groups: Owing) -> None:
         """Groups have changed of which nobody was told."""
 
-    def settle(self) -> None:
+    def tell_groups(self) -> None:
         """Let all groups tell their rows."""
 
 
 class Node(ABC):
     """What joins, negations and roots have in common: children, and a level for the order of activation."""
 
-    __slots__ = ("children", "emit", "ends", "held", "level", "limit", "meter", "shared")
+    __slots__ = ("caps", "children", "emit", "ends", "held", "level", "limit", "shared")
 
     remembers: ClassVar[bool] = True
     """Whether it keeps what it is told."""
     keeps_columns: ClassVar[bool] = False
     """Whether each token that it emits begins with all columns of a token of its first input."""
 
-    def __init__(self, level: int, meter: Meter) -> None:
+    def __init__(self, level: int, caps: Caps) -> None:
         self.level = level
         """Greater than the level of everything that feeds this node."""
-        self.meter = meter
+        self.caps = caps
         self.held = 0
         """How many tokens it keeps."""
-        self.limit = meter.entering
-        """How many it may keep before the meter is asked."""
+        self.limit = caps.entering
+        """How many it may keep before the caps are asked."""
         self.children: list[Receiver] = []
         self.shared: dict[Hashable, Node] = {}
         """Children that further queries may join by an equal spec, or by an operator's key."""
         self.ends: tuple[Any, ...] = ()  # Any: ends of queries (rete/production.py), which know this module
         """Its children, where all of them are ends of queries: what it emits goes no further."""
-        if meter.new is not None:
-            meter.new.append(self)
+        if caps.new is not None:
+            caps.new.append(self)
         self.emit: Any = self._emit_to_all  # Any: one child's bound method stands here, which saves a call per token
 
     @property
@@ -169,15 +169,15 @@ class Node(ABC):
                 if self.limit == MUTED:
                     raise
 
-    def work(self, steps: int) -> None:
+    def count_steps(self, steps: int) -> None:
         """It is about to look at so many tokens or facts for one other. Raises Stopped where that ends all that it serves."""
-        self.meter.effort.count_steps(self, steps)
+        self.caps.effort.count_steps(self, steps)
 
-    def hold(self, change: int) -> None:
+    def count_tokens(self, change: int) -> None:
         """Count tokens that it keeps from now on, or no longer."""
         self.held += change
         if self.held > self.limit:
-            self.meter.full(self)
+            self.caps.judge_holder(self)
 
     def mute(self) -> None:
         """Pass nothing on any more: it is about to be taken away."""
@@ -207,8 +207,8 @@ class Root(Node):
 
     __slots__ = ()
 
-    def __init__(self, meter: Meter) -> None:
-        super().__init__(0, meter)
+    def __init__(self, caps: Caps) -> None:
+        super().__init__(0, caps)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         yield (), 1
@@ -222,7 +222,7 @@ class Join(Node):
     keeps_columns: ClassVar[bool] = True
 
     def __init__(self, parent: Node, spec: JoinSpec, index: Index) -> None:
-        super().__init__(parent.level + 1, parent.meter)
+        super().__init__(parent.level + 1, parent.caps)
         self.parent = parent
         self.spec = spec
         self.index = index
@@ -234,7 +234,7 @@ class Join(Node):
     def wait(self, token: Token, weight: int) -> None:
         """Like :meth:`left`, while there is nobody who would hear."""
         enter(self._waiting, self._key_of(token), self._me + token, weight)
-        self.hold(weight)
+        self.count_tokens(weight)
 
     def left(self, token: Token, weight: int) -> None:
         key = self._key_of(token)
@@ -245,7 +245,7 @@ class Join(Node):
             enter(waiting, key, self._me + token, weight)
         self.held = held = self.held + weight
         if held > self.limit:
-            self.meter.full(self)
+            self.caps.judge_holder(self)
         facts = self._rows.get(key)
         if facts is None:
             return
@@ -258,13 +258,13 @@ class Join(Node):
             for fact in facts:
                 emit(token + extension_of(fact), weight)
         else:
-            self.work(len(facts))
+            self.count_steps(len(facts))
             for fact, count in facts.items():
                 emit(token + extension_of(fact), count * weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         index = self.index
-        look = self.meter.effort.count_looks
+        look = self.caps.effort.count_looks
         for token, weight in self.parent.replay():
             facts = index.rows.get(self._key_of(token))
             if isinstance(facts, dict):
@@ -297,7 +297,7 @@ class Join(Node):
     def _taken_back(self) -> bool:
         """Whether its tokens could be found by what its parent replays, and were taken out."""
         try:
-            with self.meter.effort.of_reading(self.held):
+            with self.caps.effort.of_reading(self.held):
                 for token, weight in self.parent.replay():
                     enter(self._waiting, self._key_of(token), self._me + token, -weight)
         except Stopped:

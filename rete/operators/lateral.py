@@ -61,13 +61,13 @@ class Lateral(ByDemand[Asked]):
             asked = branch.demand.asked[value] = Asked()
             branch.demand.ask(value, 1)
         if len(asked.results) > FEW:
-            self.work(len(asked.results))
+            self.count_steps(len(asked.results))
         pairs = list(self._pairs(branch, asked, token))
         kept = asked.tokens.get(token)
         if kept is None:
             kept = asked.tokens[token] = Kept()
             kept.partners = sum(count for _, count in pairs)
-            self.hold(1)
+            self.count_tokens(1)
         kept.weight += weight
         if not kept.weight:
             del asked.tokens[token]
@@ -82,9 +82,9 @@ class Lateral(ByDemand[Asked]):
 
     def result(self, branch: Branch[Asked], result: Token, weight: int) -> None:
         asked = branch.demand.asked[result[: branch.width]]
-        self.hold(entries(add_weight(asked.results, result, weight), weight))
+        self.count_tokens(entries(add_weight(asked.results, result, weight), weight))
         if len(asked.tokens) > FEW:
-            self.work(len(asked.tokens))
+            self.count_steps(len(asked.tokens))
         for token, kept in asked.tokens.items():
             merged = branch.merge(token, result)
             if self._holds is not None and not self._holds(self._read(merged)):
@@ -102,7 +102,7 @@ class Lateral(ByDemand[Asked]):
                 yield merged, count
 
     def replay(self) -> Iterator[tuple[Token, int]]:
-        look = self.meter.effort.count_looks
+        look = self.caps.effort.count_looks
         for branch in self._branches.values():
             for asked in branch.demand.asked.values():
                 for token, kept in asked.tokens.items():

@@ -29,10 +29,10 @@ class Numbering(Operator):
 
     def left(self, token: Token, weight: int) -> None:
         after = add_weight(self._counts, token, weight)
-        self.hold(entries(after, weight))
+        self.count_tokens(entries(after, weight))
         before = after - weight
         if abs(weight) > FEW:
-            self.work(abs(weight))
+            self.count_steps(abs(weight))
         # A count may be negative on the way through a transaction: there is no such copy.
         for number in range(max(before, 0), after):
             self.emit((*token, number), 1)
@@ -41,6 +41,6 @@ class Numbering(Operator):
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for token, count in self._counts.items():
-            self.meter.effort.count_looks(self, count)
+            self.caps.effort.count_looks(self, count)
             for number in range(count):
                 yield (*token, number), 1

@@ -44,7 +44,7 @@ class Operator(Node):
     __slots__ = ("feeds", "key", "owner")
 
     def __init__(self, *parents: Node) -> None:
-        super().__init__(1 + max(parent.level for parent in parents), parents[0].meter)
+        super().__init__(1 + max(parent.level for parent in parents), parents[0].caps)
         self.owner = parents[0]
         """Where it is shared, by its key."""
         self.key: Hashable = None
@@ -57,7 +57,7 @@ class Operator(Node):
         for parent, receiver in feeds:
             if self.remembers:
                 # One that keeps nothing replays from above.
-                self.meter.fill(receiver.left, parent)
+                self.caps.replay_into(receiver.left, parent)
             parent.add_child(receiver)
 
     def parents(self) -> list[Node]:

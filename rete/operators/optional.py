@@ -46,7 +46,7 @@ class Optional(Partnered):
     def replay(self) -> Iterator[tuple[Token, int]]:
         for key, bucket in self._lefts.items():
             for token, kept in bucket.items():
-                self.meter.effort.count_looks(self, len(self._rights.get(key, ())))
+                self.caps.effort.count_looks(self, len(self._rights.get(key, ())))
                 if kept.partners <= 0:
                     yield token + self._padding, kept.weight
                 for merged, count in self._pairs(key, token):

@@ -55,13 +55,13 @@ class Partnered(Operator):
         bucket = self._lefts.setdefault(key, {})
         partners = self._rights.get(key, _NONE)
         if len(partners) > FEW:
-            self.work(len(partners))
+            self.count_steps(len(partners))
         pairs = list(self._pairs(key, token))
         kept = bucket.get(token)
         if kept is None:
             kept = bucket[token] = Kept()
             kept.partners = sum(count for _, count in pairs)
-            self.hold(1)
+            self.count_tokens(1)
         kept.weight += weight
         if not kept.weight:
             del bucket[token]
@@ -76,10 +76,10 @@ class Partnered(Operator):
     def right(self, token: Token, weight: int) -> None:
         """A token comes or goes at the second input."""
         key = self._right_key(token)
-        self.hold(enter(self._rights, key, token, weight))
+        self.count_tokens(enter(self._rights, key, token, weight))
         lefts = self._lefts.get(key, {})
         if len(lefts) > FEW:
-            self.work(len(lefts))
+            self.count_steps(len(lefts))
         for mine, kept in lefts.items():
             merged = self._match(mine, token)
             if merged is None:

@@ -67,10 +67,10 @@ class PairJoin(Operator):
 
     def left(self, token: Token, weight: int) -> None:
         key = self._left_key(token)
-        self.hold(enter(self._lefts, key, token, weight))
+        self.count_tokens(enter(self._lefts, key, token, weight))
         partners = self._rights.get(key, _NONE) if self.children else _NONE
         if len(partners) > FEW:
-            self.work(len(partners))
+            self.count_steps(len(partners))
         for partner, count in partners.items():
             merged = self._merge(token, partner)
             if merged is not None:
@@ -79,10 +79,10 @@ class PairJoin(Operator):
     def right(self, token: Token, weight: int) -> None:
         """A token comes or goes at the second input."""
         key = self._right_key(token)
-        self.hold(enter(self._rights, key, token, weight))
+        self.count_tokens(enter(self._rights, key, token, weight))
         partners = self._lefts.get(key, _NONE) if self.children else _NONE
         if len(partners) > FEW:
-            self.work(len(partners))
+            self.count_steps(len(partners))
         for partner, count in partners.items():
             merged = self._merge(partner, token)
             if merged is not None:
@@ -91,7 +91,7 @@ class PairJoin(Operator):
     def replay(self) -> Iterator[tuple[Token, int]]:
         for key, lefts in self._lefts.items():
             for right, times in self._rights.get(key, _NONE).items():
-                self.meter.effort.count_looks(self, len(lefts))
+                self.caps.effort.count_looks(self, len(lefts))
                 for left, count in lefts.items():
                     merged = self._merge(left, right)
                     if merged is not None:

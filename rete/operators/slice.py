@@ -72,7 +72,7 @@ class Sliced(Operator):
             kept = self._slices[partition] = _Sorted()
         rank = self._rank(token)
         if abs(weight) > FEW:
-            self.work(abs(weight))
+            self.count_steps(abs(weight))
         for _ in range(abs(weight)):
             if weight > 0:
                 if token in kept.owed:
@@ -88,7 +88,7 @@ class Sliced(Operator):
         place = bisect_left(kept.ranks, rank)
         kept.ranks.insert(place, rank)
         kept.tokens.insert(place, token)
-        self.hold(1)
+        self.count_tokens(1)
         self._shift(kept.tokens, place, 1)
 
     def _remove(self, kept: _Sorted, rank: Any, token: Token) -> None:  # Any: as above

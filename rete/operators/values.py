@@ -56,10 +56,10 @@ class InlineRows(Operator):
                 yield extension
 
     def left(self, token: Token, weight: int) -> None:
-        for extension in self._extensions(token, self.work):
+        for extension in self._extensions(token, self.count_steps):
             self.emit(token + extension, weight)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for token, weight in self.owner.replay():
-            for extension in self._extensions(token, partial(self.meter.effort.count_looks, self)):
+            for extension in self._extensions(token, partial(self.caps.effort.count_looks, self)):
                 yield token + extension, weight

@@ -31,7 +31,7 @@ def test_an_extension_is_always_a_tuple(positions: tuple[int, ...], values: tupl
 def test_facts_are_found_by_their_key() -> None:
     index = Index((0,), (1,))
     for fact in (("a", "b"), ("a", "c"), ("d", "e")):
-        index.add(fact)
+        index.enter_fact(fact)
 
     assert index.rows == {"a": [("a", "b"), ("a", "c")], "d": ("d", "e")}
 

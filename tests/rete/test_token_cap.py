@@ -9,7 +9,7 @@ from notation import basic, condition, fact, group, none_of
 
 import rete
 from rete import algebra as a
-from rete.token_cap import above
+from rete.token_cap import nodes_above
 
 CROSS = ("?x p ?a", "?y q ?b")
 
@@ -129,7 +129,7 @@ def test_a_query_within_its_cap_stays_and_grows_up_to_it() -> None:
 
     for at in range(21):
         held.change(1, f"a{at} p b{at}", f"b{at} q c{at}")
-    assert sum(node.held for node in above(watch.node)) + watch.count <= 64  # type: ignore[attr-defined]
+    assert sum(node.held for node in nodes_above(watch.node)) + watch.count <= 64  # type: ignore[attr-defined]
     assert held.ended == []
     for at in range(21, 40):
         held.change(1, f"a{at} p b{at}", f"b{at} q c{at}")

@@ -17,14 +17,14 @@ from rete.operators.operator import Operator
 from rete.operators.optional import Optional
 from rete.operators.pair_join import Pairing, PairJoin
 from rete.operators.slice import Sliced
-from rete.token_cap import Meter
+from rete.token_cap import TokenCaps
 
 
 class Source(Node):
     """Says what it is told to say."""
 
     def __init__(self) -> None:
-        super().__init__(0, Meter())
+        super().__init__(0, TokenCaps())
         self.bag: Counter[Token] = Counter()
 
     def say(self, token: Token, weight: int) -> None:

@@ -18,9 +18,9 @@ from ...tuples.escaping import lines, one_line
 from ..connecting import parse_address, run
 from ..messages import say
 from ..output import Printer
-from . import network_options
 from .log_output import LAST_WORDS_S, Outlet, log_to
-from .pedro_options import PedroOptions, said_without_door, with_options
+from .network_options import members_of, network_of, with_network
+from .pedro_options import PedroOptions, refuse_without_door, with_pedro
 from .quota_options import quotas_of, with_quotas
 from .signals import Ending, ended_by_signals
 
@@ -100,8 +100,8 @@ class Folder(click.Path):
     help="Which constant of a condition its subscriptions are posted at.",
 )
 @click.option("--with-parent", is_flag=True, help="Stop, without handing over, when the process that started this one has gone.")
-@network_options.with_options
-@with_options
+@with_network
+@with_pedro
 @with_quotas
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
 def command(
@@ -142,7 +142,7 @@ def command(
     quotas = quotas_of(more_options)
     options = PedroOptions(**{name.removeprefix("pedro_"): value for name, value in more_options.items()})
     if pedro_address is None:
-        said_without_door(click.get_current_context())
+        refuse_without_door(click.get_current_context())
     else:
         options.check()
     ending = Ending()
@@ -163,7 +163,7 @@ def command(
                     anchor=anchor,
                     with_parent=with_parent,
                     quotas=quotas,
-                    network=network_options.network_of(secret_file, allow_peers, link_tls, peers_per_block),
+                    network=network_of(secret_file, allow_peers, link_tls, peers_per_block),
                     ending=ending,
                     outlet=outlet,
                 ),
@@ -230,7 +230,7 @@ async def _serve(
         pedro_door = None if pedro is None else await doors.enter_async_context(pedro_options.door(peer, *pedro))
         peer.counters.add(outlet.counts)
         contact = peer.contact
-        said = [f"peer {contact.id.hex()} listens on {show(contact.host, contact.port)}", network_options.members_of(network)]
+        said = [f"peer {contact.id.hex()} listens on {show(contact.host, contact.port)}", members_of(network)]
         if network.link_tls is False:
             said.append("links to other peers are plain: whoever is on the way can read and change what they carry")
         if data is None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from .. import arguments
+from ..arguments import AnyCommand, with_options
 from ..filenames import FileName, read_option_file
 from ..messages import say
 
@@ -22,40 +23,39 @@ OTHERS = stat.S_IRGRP | stat.S_IROTH
 _FILE = FileName(dir_okay=False, path_type=Path)
 SECRET_NEXT = "make one with `(umask 077; openssl rand -hex 32 > {file})`, and copy it to every peer"
 ALLOWED_NEXT = "write into it the ids of the peers that may come, one a line, as they say when they start or are refused"
-_OPTIONS = [
-    click.option(
-        "--secret-file",
-        type=_FILE,
-        metavar="FILE",
-        help=f"The network's secret: peers that do not have the same cannot join. [default: ${SECRET_VARIABLE}, else none]",
-    ),
-    click.option(
-        "--allow-peers",
-        type=_FILE,
-        metavar="FILE",
-        help="Talk with these peers only: their ids, one a line.",
-    ),
-    click.option(
-        "--link-tls",
-        type=click.Choice(["on", "off"]),
-        default="on",
-        show_default=True,
-        help="Cipher the links to other peers; off needs off on both sides.",
-    ),
-    click.option(
-        "--peers-per-block",
-        type=click.IntRange(0, 1000),
-        default=2,
-        show_default=True,
-        metavar="N",
-        help="How many peers of one public address block count among the holders of a key; 0 for no limit. The same at all peers.",
-    ),
-]
-
-
-def with_options(command: arguments.AnyCommand) -> arguments.AnyCommand:
-    """Give a command these options; :func:`network_of` reads what they say."""
-    return arguments.with_options(_OPTIONS)(command)
+with_network: Callable[[AnyCommand], AnyCommand] = with_options(
+    [
+        click.option(
+            "--secret-file",
+            type=_FILE,
+            metavar="FILE",
+            help=f"The network's secret: peers that do not have the same cannot join. [default: ${SECRET_VARIABLE}, else none]",
+        ),
+        click.option(
+            "--allow-peers",
+            type=_FILE,
+            metavar="FILE",
+            help="Talk with these peers only: their ids, one a line.",
+        ),
+        click.option(
+            "--link-tls",
+            type=click.Choice(["on", "off"]),
+            default="on",
+            show_default=True,
+            help="Cipher the links to other peers; off needs off on both sides.",
+        ),
+        click.option(
+            "--peers-per-block",
+            type=click.IntRange(0, 1000),
+            default=2,
+            show_default=True,
+            metavar="N",
+            help="How many peers of one public address block count among the holders of a key; 0 for no limit. "
+            "The same at all peers.",
+        ),
+    ]
+)
+"""Gives a command these options; :func:`network_of` reads what they say."""
 
 
 def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str, peers_per_block: int) -> Network:

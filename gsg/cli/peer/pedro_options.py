@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from .. import arguments
+from ..arguments import AnyCommand, with_options
 from ..filenames import FileName, read_option_file
 
 if TYPE_CHECKING:
@@ -19,52 +20,56 @@ MAX_SIZE = 1024 * 1024
 """A line is held in memory whole. Its tokens bound how long it keeps a peer from all else (pedro_compat/terms/syntax.py)."""
 
 SECRET_NEXT = "write what Pedro clients are to say into its first line, for this user alone to read"
-_OPTIONS = [
-    click.option(
-        "--pedro", default=None, metavar="HOST:PORT", help="The door for Pedro clients (Pedro's own port is 4550). [default: none]"
-    ),
-    click.option(
-        "--pedro-dialect",
-        type=click.Choice(["paper", "1.14"]),
-        default="paper",
-        show_default=True,
-        help="Pedro as its paper and manual say, or as its server 1.14 behaves.",
-    ),
-    click.option(
-        "--pedro-size",
-        type=click.IntRange(64, MAX_SIZE),
-        default=1024,
-        show_default=True,
-        metavar="BYTES",
-        help="A line of a Pedro client is shorter than this; whatever its length, one of more than 5,000 tokens is refused.",
-    ),
-    click.option("--pedro-admin", metavar="HOST", help="Where the client called admin hears everything. [default: nowhere]"),
-    click.option(
-        "--pedro-allow", multiple=True, metavar="CIDR", help="Serve Pedro clients of this network only; may be given several times."
-    ),
-    click.option(
-        "--pedro-secret",
-        type=FileName(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="What Pedro clients must say first, the first line of the file.",
-    ),
-    click.option("--pedro-extensions", is_flag=True, help="Let Pedro subscriptions ask for more than Pedro has."),
-    click.option(
-        "--pedro-remember",
-        type=click.FloatRange(0, 86_400),
-        default=0.0,
-        metavar="SECONDS",
-        help="Remember notifications so long, for Pedro subscriptions that ask for them; brings --pedro-extensions with it.",
-    ),
-]
+with_pedro: Callable[[AnyCommand], AnyCommand] = with_options(
+    [
+        click.option(
+            "--pedro",
+            default=None,
+            metavar="HOST:PORT",
+            help="The door for Pedro clients (Pedro's own port is 4550). [default: none]",
+        ),
+        click.option(
+            "--pedro-dialect",
+            type=click.Choice(["paper", "1.14"]),
+            default="paper",
+            show_default=True,
+            help="Pedro as its paper and manual say, or as its server 1.14 behaves.",
+        ),
+        click.option(
+            "--pedro-size",
+            type=click.IntRange(64, MAX_SIZE),
+            default=1024,
+            show_default=True,
+            metavar="BYTES",
+            help="A line of a Pedro client is shorter than this; whatever its length, one of more than 5,000 tokens is refused.",
+        ),
+        click.option("--pedro-admin", metavar="HOST", help="Where the client called admin hears everything. [default: nowhere]"),
+        click.option(
+            "--pedro-allow",
+            multiple=True,
+            metavar="CIDR",
+            help="Serve Pedro clients of this network only; may be given several times.",
+        ),
+        click.option(
+            "--pedro-secret",
+            type=FileName(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="What Pedro clients must say first, the first line of the file.",
+        ),
+        click.option("--pedro-extensions", is_flag=True, help="Let Pedro subscriptions ask for more than Pedro has."),
+        click.option(
+            "--pedro-remember",
+            type=click.FloatRange(0, 86_400),
+            default=0.0,
+            metavar="SECONDS",
+            help="Remember notifications so long, for Pedro subscriptions that ask for them; brings --pedro-extensions with it.",
+        ),
+    ]
+)
+"""Gives a command these options; :class:`PedroOptions` has what they say."""
 
 
-def with_options(command: arguments.AnyCommand) -> arguments.AnyCommand:
-    """Give a command these options; :class:`PedroOptions` has what they say."""
-    return arguments.with_options(_OPTIONS)(command)
-
-
-def said_without_door(context: click.Context) -> None:
+def refuse_without_door(context: click.Context) -> None:
     """Raise click's usage error when an option says something about a door that there is not to be."""
     for name in context.params:
         if name.startswith("pedro_") and context.get_parameter_source(name) is not ParameterSource.DEFAULT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,12 +22,11 @@ _SAYS = {
 }
 
 
-def with_quotas(command: AnyCommand) -> AnyCommand:
-    """Add the options; the command gets those that were given, None for the others."""
-    return with_options(
-        click.option(f"--{name}", type=click.IntRange(1), metavar="N", help=f"{says} Beyond, it is refused.  [default: {default}]")
-        for name, (default, says) in _SAYS.items()
-    )(command)
+with_quotas: Callable[[AnyCommand], AnyCommand] = with_options(
+    click.option(f"--{name}", type=click.IntRange(1), metavar="N", help=f"{says} Beyond, it is refused.  [default: {default}]")
+    for name, (default, says) in _SAYS.items()
+)
+"""Gives a command these options: it gets what was given, None for the others."""
 
 
 def quotas_of(options: dict[str, Any]) -> Quotas:  # Any: click checked them

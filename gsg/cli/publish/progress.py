@@ -28,16 +28,27 @@ class _File:
 
     name: str
     facts: int = 0
+    """Acknowledged."""
     changed: int = 0
+    """Of these, those that were not true before, or were and are no longer."""
     events: int = 0
+    """Acknowledged."""
     skipped: int = 0
+    """Mistakes."""
     begun: bool = False
     complete: bool = False
 
     def __str__(self) -> str:
-        if self.complete:
-            return f"{self.name} as a whole"
-        return f"{_sum_of(self.facts, self.events)} of {self.name}"
+        return f"{self.name} as a whole" if self.complete else f"{self.tuples} of {self.name}"
+
+    @property
+    def tuples(self) -> str:
+        """What was acknowledged of it, in words."""
+        said, told = _number_of(self.facts, "fact"), _number_of(self.events, "event")
+        return f"{said} and {told}" if self.facts and self.events else told if self.events else said
+
+
+_COUNTS = ("facts", "changed", "events", "skipped")
 
 
 class PublishProgress:
@@ -62,24 +73,9 @@ class PublishProgress:
         """When the last was acknowledged."""
 
     @property
-    def facts(self) -> int:
-        """Facts acknowledged."""
-        return sum(file.facts for file in self._files)
-
-    @property
-    def changed(self) -> int:
-        """Those of them that were not true before, or were and are no longer."""
-        return sum(file.changed for file in self._files)
-
-    @property
-    def events(self) -> int:
-        """Events acknowledged."""
-        return sum(file.events for file in self._files)
-
-    @property
-    def skipped(self) -> int:
-        """Mistakes that were skipped."""
-        return sum(file.skipped for file in self._files)
+    def _total(self) -> _File:
+        """What came of all files."""
+        return _File("", *(sum(getattr(file, count) for file in self._files) for count in _COUNTS))
 
     def __enter__(self) -> Self:
         if not self._quiet and sys.stderr.isatty():
@@ -112,9 +108,10 @@ class PublishProgress:
     def skip(self, mistake: BadText) -> None:
         """Something that cannot be read is skipped."""
         self._files[self._at].skipped += 1
-        if self.skipped <= TOLD:
+        skipped = self._total.skipped
+        if skipped <= TOLD:
             say(f"gsg: skipped: {mistake}", err=True)
-        elif self.skipped == TOLD + 1:
+        elif skipped == TOLD + 1:
             say("gsg: more is skipped, and counted at the end", err=True)
 
     def sending(self) -> None:
@@ -132,32 +129,30 @@ class PublishProgress:
             file.changed += changed
         if self._bar is not None:
             at = self._raw.tell() if self._raw is not None and self._size_bytes is not None else 0
-            self._bar.update(self._bar.task_ids[0], completed=at, said=self._tuples())
+            self._bar.update(self._bar.task_ids[0], completed=at, said=self._total.tuples)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._bar is not None:
             self._bar.stop()
         seconds = max(0.0, self._acknowledged_s - self._started_s)  # of what was sent nothing may be acknowledged
+        total = self._total
         if self._as_json:
-            say(json.dumps(self._sums(seconds, kind is None)))
+            say(json.dumps(self._sums(total, seconds, kind is None)))
         if self._quiet or self._as_json:
             return
-        skipped = f"; {_number_of(self.skipped, 'mistake')} skipped" if self.skipped else ""
+        skipped = f"; {_number_of(total.skipped, 'mistake')} skipped" if total.skipped else ""
         if kind is None:
-            rate = (self.facts + self.events) / max(seconds, 1e-9)
-            changed = f"; {self.changed:,} changed something" if self.facts or not self.events else ""
-            say(f"{self._tuples()} acknowledged in {seconds:.1f} s ({rate:,.0f}/s){changed}{skipped}", err=True)
+            rate = (total.facts + total.events) / max(seconds, 1e-9)
+            changed = f"; {total.changed:,} changed something" if total.facts or not total.events else ""
+            say(f"{total.tuples} acknowledged in {seconds:.1f} s ({rate:,.0f}/s){changed}{skipped}", err=True)
         elif self._started_s:
-            were = "was" if self.facts + self.events == 1 else "were"
-            say(f"{self._tuples()} {were} acknowledged before this stopped{self._by_file()}{skipped}", err=True)
+            were = "was" if total.facts + total.events == 1 else "were"
+            say(f"{total.tuples} {were} acknowledged before this stopped{self._by_file()}{skipped}", err=True)
 
-    def _sums(self, seconds: float, complete: bool) -> dict[str, object]:
-        sums: dict[str, object] = {"facts": self.facts, "changed": self.changed, "events": self.events}
-        if self._lenient:
-            sums["skipped"] = self.skipped
+    def _sums(self, total: _File, seconds: float, complete: bool) -> dict[str, object]:
+        sums: dict[str, object] = {count: getattr(total, count) for count in _COUNTS if count != "skipped" or self._lenient}
         if len(self._files) > 1:
-            keys = ("name", "facts", "changed", "events", "skipped", "complete")
-            sums["files"] = [{key: getattr(file, key) for key in keys} for file in self._files]
+            sums["files"] = [{key: getattr(file, key) for key in ("name", *_COUNTS, "complete")} for file in self._files]
         return {**sums, "seconds": round(seconds, 6), "complete": complete}
 
     def _by_file(self) -> str:
@@ -167,14 +162,6 @@ class PublishProgress:
         begun = [str(file) for file in self._files if file.begun]
         others = [file.name for file in self._files if not file.begun]
         return f": {', '.join(begun)}" + (f"; nothing of {', '.join(others)}" if others else "")
-
-    def _tuples(self) -> str:
-        return _sum_of(self.facts, self.events)
-
-
-def _sum_of(facts: int, events: int) -> str:
-    said, told = _number_of(facts, "fact"), _number_of(events, "event")
-    return f"{said} and {told}" if facts and events else told if events else said
 
 
 def _number_of(count: int, what: str) -> str:

@@ -301,8 +301,8 @@ def test_one_difference_is_kept_however_long_it_is() -> None:
 def test_the_longest_backlog_of_a_room_makes_room_for_the_others() -> None:
     pool = Pool(10 * LONG)
     small, large = Backlog(), Backlog()
-    small.share(pool)
-    large.share(pool)
+    small.join_pool(pool)
+    large.join_pool(pool)
     large.extend(long(*("!" + letter for letter in "abcdefgh")))
 
     small.extend(long("!x", "!y", "!z"))
@@ -322,10 +322,10 @@ def test_who_leaves_a_room_leaves_nothing_in_it_nor_in_the_larger_one() -> None:
     for _ in range(3):
         backlog = Backlog()
         backlog.extend(long("!a"))
-        backlog.share(client)
+        backlog.join_pool(client)
     assert door.held_bytes == client.held_bytes > 3 * LONG
 
-    client.leave()
+    client.close()
 
     assert (door.held_bytes, client.held_bytes) == (0, 0)
 
@@ -355,7 +355,7 @@ def test_what_several_clients_have_unread_is_bounded_and_no_sum_of_rows_is_lost(
     clients = [Pool(2_000, door), Pool(2_000, door)]
     backlogs = [Backlog(limit=20, overflow=overflow, limit_bytes=1_000) for _ in range(4)]
     for number, backlog in enumerate(backlogs):
-        backlog.share(clients[number % 2])
+        backlog.join_pool(clients[number % 2])
     owed: list[Counter[Row]] = [Counter() for _ in backlogs]
     for which, come, taken in steps:
         new = [(SIGNS[sign], Row({"x": f"{row}".ljust(length)})) for sign, row, length in come]

@@ -57,7 +57,7 @@ async def test_a_read_that_is_given_up_loses_nothing_and_one_after_the_end_says_
 
     assert [await anext(subscription)] == changes(1)
     assert [await anext(subscription)] == changes(2)
-    subscription.ended(None)
+    subscription.end(None)
     assert await anext(subscription, None) is None
 
 
@@ -96,7 +96,7 @@ async def test_a_callback_hears_nothing_after_the_subscription_was_closed() -> N
 async def test_what_has_come_can_be_read_after_the_maker_has_ended_it() -> None:
     subscription = Made().subscription
     subscription.deliver(changes(1, 2))
-    subscription.ended(None)
+    subscription.end(None)
 
     assert [change async for change in subscription] == changes(1, 2)
 
@@ -105,7 +105,7 @@ async def test_events_dropped_on_their_way_are_told_once_and_reading_goes_on() -
     subscription = Made().subscription
     waiting = asyncio.create_task(subscription.batch(1))
     await asyncio.sleep(0)
-    subscription.dropped(Overrun("2 events were dropped", lost=2))
+    subscription.tell_problem(Overrun("2 events were dropped", lost=2))
     subscription.deliver(changes(1))
 
     with pytest.raises(Overrun, match="2 events were dropped"):
@@ -117,7 +117,7 @@ async def test_of_what_was_dropped_several_times_before_it_was_told_the_sum_is_t
     subscription = Made().subscription
 
     for lost in (8_000, 1_000):
-        subscription.dropped(Overrun(f"{lost} events were dropped because 7 differences were waiting", lost=lost))
+        subscription.tell_problem(Overrun(f"{lost} events were dropped because 7 differences were waiting", lost=lost))
 
     with pytest.raises(Overrun, match="9000 events were dropped because 7 differences") as told:
         await subscription.batch(1)
@@ -129,7 +129,7 @@ async def test_whoever_waits_is_told_once_that_rows_may_be_out_of_date_and_readi
     waiting = asyncio.create_task(subscription.batch(1))
     await asyncio.sleep(0)
 
-    subscription.stale(Stale("no feed"))
+    subscription.tell_problem(Stale("no feed"))
 
     with pytest.raises(Stale, match="no feed"):
         await asyncio.wait_for(waiting, 10)
@@ -138,16 +138,16 @@ async def test_whoever_waits_is_told_once_that_rows_may_be_out_of_date_and_readi
 
 
 async def test_that_rows_may_be_out_of_date_is_logged_where_a_callback_hears_of_them(caplog: pytest.LogCaptureFixture) -> None:
-    Made(callback=lambda sign, row: None).subscription.stale(Stale("no feed"))
+    Made(callback=lambda sign, row: None).subscription.tell_problem(Stale("no feed"))
 
     assert "subscription to ('x',): no feed" in caplog.text
 
 
 async def test_a_closed_subscription_does_not_say_that_rows_may_be_out_of_date() -> None:
     subscription = Made().subscription
-    subscription.stale(Stale("no feed"))
+    subscription.tell_problem(Stale("no feed"))
     await subscription.close()
-    subscription.stale(Stale("no feed"))
+    subscription.tell_problem(Stale("no feed"))
 
     assert await subscription.batch(1) == []
 
@@ -155,8 +155,8 @@ async def test_a_closed_subscription_does_not_say_that_rows_may_be_out_of_date()
 async def test_why_a_subscription_has_ended_is_told_rather_than_that_rows_may_be_out_of_date() -> None:
     subscription = Made().subscription
     subscription.deliver(changes(1))
-    subscription.stale(Stale("no feed"))
-    subscription.ended(PeerUnreachable("gone"))
+    subscription.tell_problem(Stale("no feed"))
+    subscription.end(PeerUnreachable("gone"))
 
     assert await subscription.batch(1) == changes(1)
     with pytest.raises(PeerUnreachable, match="gone"):
@@ -164,7 +164,7 @@ async def test_why_a_subscription_has_ended_is_told_rather_than_that_rows_may_be
 
 
 async def test_events_dropped_before_a_callback_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    Made(callback=lambda sign, row: None).subscription.dropped(Overrun("2 events were dropped", lost=2))
+    Made(callback=lambda sign, row: None).subscription.tell_problem(Overrun("2 events were dropped", lost=2))
 
     assert "subscription to ('x',): 2 events were dropped" in caplog.text
 
@@ -180,7 +180,7 @@ async def test_closing_wakes_a_reader() -> None:
 async def test_what_ended_a_subscription_is_raised_after_what_had_come() -> None:
     made = Made()
     made.subscription.deliver(changes(1))
-    made.subscription.ended(PeerUnreachable("gone"))
+    made.subscription.end(PeerUnreachable("gone"))
 
     assert await made.subscription.batch(1) == changes(1)
     with pytest.raises(PeerUnreachable, match="gone"):
@@ -191,7 +191,7 @@ async def test_what_ended_a_subscription_is_raised_after_what_had_come() -> None
 
 async def test_who_goes_on_reading_what_has_ended_keeps_nobody_waiting() -> None:
     subscription = Made().subscription
-    subscription.ended(Overrun("too slow", lost=1))
+    subscription.end(Overrun("too slow", lost=1))
     turns = 0
 
     async def read_on() -> None:

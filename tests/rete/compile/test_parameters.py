@@ -26,7 +26,7 @@ class Shared:
     """A query of a template, and the sum of what was heard of it."""
 
     def __init__(self, world: World, tree: a.Algebra | Group, arguments: Fact, select: tuple[str, ...] | None = None) -> None:
-        self.bound = bound(a.of_group(tree) if isinstance(tree, Group) else tree, arguments)
+        self.bound = bound(a.of_group(tree), arguments)
         self.select = naive.scope(self.bound) if select is None else select
         self.heard: list[tuple[Fact, int]] = []
         self.production, rows = world.network.subscribe_template(tree, arguments, self.select, self._listen)

@@ -10,7 +10,7 @@ import rete
 from rete import algebra as a
 from rete.operators.join import Root
 from rete.operators.numbered import Numbering
-from rete.token_cap import Meter
+from rete.token_cap import TokenCaps
 
 PEOPLE = a.Numbered(a.Project(basic("?x p ?y"), ("x",)), "n")
 
@@ -50,7 +50,7 @@ def test_one_copy_goes_and_another_comes_within_a_transaction_and_nothing_is_tol
 
 
 def test_a_copy_that_is_taken_away_before_it_comes_is_never_told() -> None:
-    root = Root(Meter())
+    root = Root(TokenCaps())
     numbering = Numbering(root)
     watch = Collected()
     numbering.add_child(watch)
