@@ -1,0 +1,82 @@
+"""Under which test of a condition it waits: an event that does not pass that test is spared the condition.
+
+An *access* is a test that an event looks up instead of trying: that a field at the top level equals a constant, or is there at all. A
+condition waits under one of the tests that it requires, and where it is an ``or``, under one of each part. So that few events meet it,
+it waits where the fewest others do. (An access child as in A-Tree, Ji and Jacobsen, SIGMOD 2021; the rarest constant first as
+throughout this project.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from ..languages.expressions import And, Comparison, Condition, Constant, Exists, Field, Or, Origin
+from ..languages.signature import required_fields
+
+ANY_VALUE: Final = object()
+"""In the place of a value: that the field is there."""
+EVERY_EVENT: Final = ""
+"""In the place of a field, which always has a name: no test."""
+
+
+class Access(NamedTuple):
+    """A field, and what :func:`key_of` its value is to be."""
+
+    field: str
+    key: object
+
+
+EVERYWHERE: Final = Access(EVERY_EVENT, ANY_VALUE)
+Crowd = Callable[[Access], int]
+"""How many conditions wait there."""
+MAX_ACCESSES: Final = 64
+"""Tests under which one condition waits at once; one that would need more waits under a field, or under none."""
+
+
+def key_of(value: object) -> object:
+    """What values have in common that are equal, as a key: 1 and 1.0 are one number, and no truth value. Unhashable for lists and
+    events."""
+    return (value,) if value.__class__ is bool else value
+
+
+def accesses_of(condition: Condition, crowd: Crowd) -> list[Access]:
+    """Where a condition is to wait."""
+    found = _equalities(condition, crowd)
+    if found and len(found) <= MAX_ACCESSES:
+        return found
+    fields = required_fields(condition)
+    if fields:
+        return [min((Access(name, ANY_VALUE) for name in fields), key=lambda access: (crowd(access), access.field))]
+    return [EVERYWHERE]
+
+
+def _equalities(condition: Condition, crowd: Crowd) -> list[Access]:
+    """Equalities of which one holds wherever the condition does, the least crowded; none where there are no such."""
+    match condition:
+        case Comparison("=", Field((name,), Origin.EVENT), Constant(value)) if value == value:
+            return [Access(name, key_of(value))]
+        case And(parts):
+            ways = [way for way in (_equalities(part, crowd) for part in parts) if way]
+            return min(ways, key=lambda way: sum(map(crowd, way)) + len(way)) if ways else []
+        case Or(parts):
+            ways = [_equalities(part, crowd) or _existence(part, crowd) for part in parts]
+            return list(dict.fromkeys(access for way in ways for access in way)) if all(ways) else []
+        case _:
+            return []
+
+
+def _existence(condition: Condition, crowd: Crowd) -> list[Access]:
+    fields = required_fields(condition)
+    return [min((Access(name, ANY_VALUE) for name in fields), key=lambda access: (crowd(access), access.field))] if fields else []
+
+
+def is_implied(part: Condition, access: Access) -> bool:
+    """Whether a part of a condition holds of every event that passes an access."""
+    match part:
+        case Comparison("=", Field((name,), Origin.EVENT), Constant(value)):
+            return access.field == name and access.key == key_of(value) and type(access.key) is type(key_of(value))
+        case Exists(Field((name,), Origin.EVENT)):
+            return access.field == name
+        case _:
+            return False
