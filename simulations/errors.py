@@ -30,3 +30,9 @@ class NoSpark(SimulationError):
 
 class JobFailed(SimulationError):
     """A job ended on Spark without a result; the message is the first line of what Spark says."""
+
+
+def check_range(value: int, least: int, most: int, what: str) -> None:
+    """Raises BadParameter for a number of something that is below ``least`` or above ``most``."""
+    if not least <= value <= most:
+        raise BadParameter(f"{value} {what}; expected {least} to {most}")

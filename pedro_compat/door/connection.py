@@ -21,12 +21,11 @@ from gsg.peer import Peer
 from gsg.placement.rules import NOWHERE
 from gsg.rendezvous.matching import EventBatch
 from gsg.tuples.features import Template
-from gsg.tuples.terms import Tuple
 from gsg.wire.messages import Event, Test
 
 from ..goals.covers import TEST_NAME, template
 from ..terms.tuples import line_of_tuple
-from .addresses import message, registration
+from .addresses import registration
 from .admin import Asked, role, with_overheard
 from .arrival_stamps import Arrivals
 from .commands import P2P, Bad, Command, Deregister, Notify, Register, Subscribe, Unsubscribe
@@ -34,6 +33,7 @@ from .counts import DoorCounts
 from .deliveries import Outbox, Outboxes
 from .fair_turns import TURN_S, Turns
 from .host_names import Hosts
+from .message_hosts import MessageHosts, Said, Via
 from .session import Session, acknowledgement, delivery
 from .with_options import Hearing, Listener
 
@@ -50,9 +50,6 @@ MAX_SUBSCRIPTIONS = 100_000
 OK = acknowledgement(1)
 Step: TypeAlias = "Callable[[], Awaitable[None]] | _Far"
 """What has to be waited for before the next line is looked at."""
-Said: TypeAlias = tuple[Tuple, "str | None"]
-Via: TypeAlias = "tuple[int] | None"
-"""The position by whose rendezvous a message goes; None for a notification."""
 
 
 class Surroundings(Protocol):
@@ -101,8 +98,7 @@ class Connection:
         """Runs that were sent and not answered, with their lengths; limit: RUNS_UNDER_WAY."""
         self._put_back: Command | None = None
         """A command that was looked at, and has to wait for what comes before it."""
-        self._found: dict[str, str | None] = {}
-        """Addresses of the hosts of a message that were looked up for it."""
+        self._hosts = MessageHosts(session, door.hosts)
         self._working = False
         """Whether a task is at a command that waits; no line is looked at meanwhile."""
         self._turn_waits = False
@@ -278,7 +274,7 @@ class Connection:
             via: Via = None
             if type(command) is Notify:
                 said: Said = command.items, command.line
-            elif type(command) is P2P and (addressed := self._addressed(command)) is not None:
+            elif type(command) is P2P and (addressed := self._hosts.way_of(command)) is not None:
                 said, via = addressed
             else:
                 self._put_back = command
@@ -403,40 +399,19 @@ class Connection:
             self._peer.end_listening(listening)
         self._names.clear()
 
-    def _addressed(self, command: P2P) -> tuple[Said, Via] | None:
-        """A message between registered clients and the way that it goes; None where a host is to be looked up, or it is refused."""
-        host = command.to_host
-        known, sender = self._address(command.from_host)
-        if not known or not self.session.is_sender(command, sender):
-            return None
-        if host is not None:
-            known, address = self._address(host)
-            if not known:
-                return None
-            host = address or host
-        self._found.clear()
-        items, position = message(command.to_name, host)
-        return (items, command.line), (position,)
-
     def _look_up(self, command: P2P) -> Step | None:
-        """What is to be done about a message that is not :meth:`_addressed`: look its hosts up, or refuse it."""
-        hosts = [host for host in (command.from_host, command.to_host) if host is not None and not self._address(host)[0]]
+        """What is to be done about a message whose way is not known: look its hosts up, or refuse it."""
+        hosts = self._hosts.unknown(command)
         if not hosts:
-            self._found.clear()
             self._door.counts.lines_refused += 1
             self._answer(0)
             return None
 
         async def step() -> None:
-            # Kept for this message, because what the door remembers may be gone when it is its turn.
-            for host in hosts:
-                self._found[host] = await self._door.hosts.resolve(host, self.session.host)
+            await self._hosts.look_up(hosts)
             self._put_back = command
 
         return step
-
-    def _address(self, host: str) -> tuple[bool, str | None]:
-        return (True, self._found[host]) if host in self._found else self._door.hosts.address(host)
 
     # --- answers and deliveries ----------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..engine.ownership import MAX_PEERS, Ownership
 from ..engine.randomness import Stream, Words
-from ..errors import BadParameter
+from ..errors import BadParameter, check_range
 
 MAX_EPOCHS = 10_000
 
@@ -48,14 +48,11 @@ class Lost:
 
 def check(*, peers: int, replicas: int, dying: float, epochs: int) -> None:
     """Raises BadParameter for what makes no sense."""
-    if not 1 < peers <= MAX_PEERS:
-        raise BadParameter(f"{peers} peers; expected 2 to {MAX_PEERS}")
-    if not 0 < replicas <= min(peers, 64):
-        raise BadParameter(f"{replicas} holders of a key among {peers} peers; expected 1 to {min(peers, 64)}")
+    check_range(peers, 2, MAX_PEERS, "peers")
+    check_range(replicas, 1, min(peers, 64), f"holders of a key among {peers} peers")
     if not 0 <= dying < 1:
         raise BadParameter(f"a share of {dying:g} peers that die; expected 0 or more, and less than 1")
-    if not 0 < epochs <= MAX_EPOCHS:
-        raise BadParameter(f"{epochs} epochs; expected 1 to {MAX_EPOCHS}")
+    check_range(epochs, 1, MAX_EPOCHS, "epochs")
 
 
 def simulate(

@@ -7,29 +7,28 @@ to be lost as its key, so shares of keys say what is lost in the mean, and share
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from statistics import fmean
 
 import numpy as np
 
+from ..engine.experiment import Experiment
 from ..engine.html_page import Figure
 from ..engine.intervals import Interval, flat, mean_of, quantile_of, share_of
 from ..engine.plots import Line
-from ..engine.provenance import Provenance, made_by
-from ..engine.randomness import Stream
-from ..engine.results import Findings, Shown, check_seed, drawn, made, save
-from ..engine.sweep import Player, Sweep, check_cases
+from ..engine.randomness import derived_seed
+from ..engine.results import Results, Table, check_seed, line_figure
+from ..engine.sweep import Sweep, by_setting, check_cases, check_runs
 from ..errors import BadParameter
 from ..load_balance.experiments import ZIPF, usual_distinct
-from ..load_balance.meeting_sample import Meeting, meetings
+from ..load_balance.meeting_sample import MeetingSample, sample_meetings
 from ..load_balance.plan import check as check_strategy
 from ..load_balance.plan import peer_ids
 from ..load_balance.strategies import Strategy, parse
 from ..workload.workload import COMMON_MIX, POSITIONS, Synthetic, check_subscriptions, parse_mix
-from .losses import check, simulate
+from .losses import Lost, check, simulate
 
-MAX_RUNS = 1_000
 MOST_RUNS = 0.9
 """A quantile that some tens of runs can tell; what the worst of all runs is hangs on how many there are."""
 MUCH = 0.25
@@ -65,7 +64,7 @@ class ChurnRequest:
         return replace(self, replicas=self.replicas or usual or (1,), strategies=tuple(strategies), mix=str(mix))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
     """One history of an overlay; histories of the same ``run`` lose the same peers."""
 
@@ -75,50 +74,21 @@ class Case:
     run: int
 
 
-@dataclass(frozen=True, slots=True)
-class Losses:
-    """One epoch of one run: shares that are lost by now, of keys where matches are not named."""
-
-    strategy: str
-    replicas: int
-    dying: float
-    run: int
-    epoch: int
-    with_hand_over: float
-    without: float
-    closest_alone: float
-    matches_with_hand_over: float
-    matches_without: float
-    copies_moved: float
-    apart: int
+@dataclass(frozen=True)
+class Losses(Lost, Case):
+    """One epoch of one run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Play:
-    """Plays cases on the meetings of each strategy."""
-
-    peers: int
-    epochs: int
-    seed: int
-    meetings: dict[str, Meeting]
-
-    def __call__(self, case: Case) -> Iterator[Losses]:
-        """All epochs of a case."""
-        met = self.meetings[case.strategy]
-        seed = int(Stream(self.seed, "churn", case.run).words(0, 1)[0])
-        for lost in simulate(
-            met.keys,
-            weights=met.matches,
-            peers=self.peers,
-            replicas=case.replicas,
-            dying=case.dying,
-            epochs=self.epochs,
-            seed=seed,
-        ):
-            yield Losses(case.strategy, case.replicas, case.dying, case.run, **asdict(lost))
+def play(request: ChurnRequest, met: dict[str, MeetingSample], case: Case) -> Iterator[Losses]:
+    """All epochs of a case, on the meetings of its strategy."""
+    sample = met[case.strategy]
+    seed = derived_seed(request.seed, "churn", case.run)
+    sizes = {"peers": request.peers, "replicas": case.replicas, "epochs": request.epochs}
+    for lost in simulate(sample.keys, weights=sample.matches, dying=case.dying, seed=seed, **sizes):
+        yield Losses(**asdict(case), **asdict(lost))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mean:
     """All runs of one setting: shares of keys that are lost, where matches are not named, in the mean."""
 
@@ -143,14 +113,14 @@ class Mean:
     """Holders that had to be given a key, per key and epoch."""
 
 
-def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
-    """What is to be played. Raises BadParameter."""
+def experiment(request: ChurnRequest, title: Callable[[str], None] = lambda _: None) -> Experiment:
+    """What is to be played, and how it is reported; ``title`` is told what takes long before. Raises BadParameter."""
+    title("where matches meet")
     check_seed(request.seed)
     request = request.completed()
     strategies = list(map(parse, request.strategies))
     mix = parse_mix(request.mix)
-    if not 0 < request.runs <= MAX_RUNS:
-        raise BadParameter(f"{request.runs} runs; expected 1 to {MAX_RUNS}")
+    check_runs(request.runs)
     for replicas in request.replicas:
         for dying in request.dying:
             check(peers=request.peers, replicas=replicas, dying=dying, epochs=request.epochs)
@@ -162,7 +132,7 @@ def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
     workload = Synthetic(request.tuples, usual_distinct(max(1, request.tuples)), seed=request.seed)
     subscriptions = workload.subscriptions(request.subscriptions, mix, request.seed)
     peers = peer_ids(request.peers, request.seed)
-    met = {strategy.name: meetings(strategy, workload, subscriptions, peers, request.seed) for strategy in strategies}
+    met = {strategy.name: sample_meetings(strategy, workload, subscriptions, peers, request.seed) for strategy in strategies}
     cases = [
         Case(strategy.name, replicas, dying, run)
         for strategy in strategies
@@ -170,7 +140,9 @@ def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
         for dying in request.dying
         for run in range(request.runs)
     ]
-    return Sweep(Losses, cases, Play(request.peers, request.epochs, request.seed, met))
+    law = {"constants": dict(zip(POSITIONS, usual_distinct(request.tuples), strict=True)), "zipf": ZIPF}
+    sweep = Sweep(Losses, cases, partial(play, request, met))
+    return Experiment({**asdict(request), **law}, {"churn": sweep}, partial(results_of, request, met))
 
 
 def refuse_without_effect(strategy: Strategy) -> None:
@@ -185,38 +157,11 @@ def refuse_without_effect(strategy: Strategy) -> None:
             raise BadParameter(f"strategy {strategy.name!r}: churn has no {part!r}: {why}; leave it out")
 
 
-def run(
-    request: ChurnRequest,
-    player: Callable[[], Player],
-    out: Path,
-    title: Callable[[str], None] = lambda _: None,
-    provenance: Provenance = made_by,
-) -> Findings:
-    """Play all cases and leave the findings in a folder; whatever is impossible is refused before ``player`` starts anything.
-
-    Raises SimulationError.
-    """
-    title("where matches meet")
-    request = request.completed()
-    sweep = sweep_of(request)
-    folder = made(out)
-    play = player()
-    title("churn")
-    losses = play(sweep)
-    assert isinstance(sweep.play, Play)
-    findings = found(request, losses, sweep.play.meetings)
-    law = {"constants": dict(zip(POSITIONS, usual_distinct(request.tuples), strict=True)), "zipf": ZIPF}
-    save(folder, findings, {**asdict(request), **law, **provenance()})
-    return findings
-
-
 def means_of(losses: Sequence[Losses]) -> list[Mean]:
     """The mean of all runs of each setting."""
-    settings: dict[tuple[str, int, float], list[Losses]] = {}
-    for one in losses:
-        settings.setdefault((one.strategy, one.replicas, one.dying), []).append(one)
+    settings = by_setting(losses, lambda one: (one.strategy, one.replicas, one.dying))
     means = []
-    for (strategy, replicas, dying), some in sorted(settings.items(), key=lambda item: item[0]):
+    for (strategy, replicas, dying), some in sorted(settings.items()):
         epochs = max(one.epoch for one in some)
         first, last = ([one for one in some if one.epoch == epoch] for epoch in (1, epochs))
         apart = sum(one.apart for one in first)
@@ -242,16 +187,13 @@ def means_of(losses: Sequence[Losses]) -> list[Mean]:
 
 def _by_run(losses: Sequence[Losses]) -> list[float]:
     """Copies moved, in the mean of the epochs of each run."""
-    moved: dict[int, list[float]] = {}
-    for one in losses:
-        moved.setdefault(one.run, []).append(one.copies_moved)
-    return [fmean(of_run) for of_run in moved.values()]
+    return [fmean(one.copies_moved for one in of_run) for of_run in by_setting(losses, lambda one: one.run).values()]
 
 
-def found(request: ChurnRequest, losses: Sequence[Losses], met: dict[str, Meeting]) -> Findings:
+def results_of(request: ChurnRequest, met: dict[str, MeetingSample], losses: Sequence[Losses]) -> Results:
     """Losses as the report shows them."""
     means = means_of(losses)
-    return Findings(
+    return Results(
         title="What is lost while peers come and go",
         lead=f"Matches of {request.tuples:,} tuples and {request.subscriptions:,} subscriptions over {request.peers:,} peers, "
         f"{request.epochs} epochs, {request.runs} runs.",
@@ -260,7 +202,7 @@ def found(request: ChurnRequest, losses: Sequence[Losses], met: dict[str, Meetin
         figures=_figures(request, losses, means),
         summary=[
             {
-                **flat({field.name: getattr(mean, field.name) for field in fields(mean)}),
+                **flat(vars(mean)),
                 "sampled_matches": int(met[mean.strategy].matches.sum()),
                 "sampled_keys": len(met[mean.strategy].keys),
                 "sampled_matches_unposted": met[mean.strategy].unposted,
@@ -306,11 +248,11 @@ def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Me
             line(f"{name}, {MOST_RUNS:.0%} of runs below", some, lambda mean: mean.most_runs_with.value, look + DASHED),
         ]
     return [
-        drawn("replicas", against_r, x=axis, y=lost, log_y=True, caption=f"Lost after one epoch, by {first}. {_NO_POINT}"),
-        drawn(
+        line_figure("replicas", against_r, x=axis, y=lost, log_y=True, caption=f"Lost after one epoch, by {first}. {_NO_POINT}"),
+        line_figure(
             "regimes", regimes, x=axis, y=lost, log_y=True, caption=f"Lost after one epoch in which {usual:.0%} die. {_NO_POINT}"
         ),
-        drawn(
+        line_figure(
             "epochs",
             _over_time(losses, first, usual, request),
             x="epoch",
@@ -318,8 +260,8 @@ def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Me
             log_y=True,
             caption=f"Lost over time, where {usual:.0%} die in each epoch. {_NO_POINT}",
         ),
-        drawn("moved", moved, x=axis, y="holders given a key, per key and epoch", caption="What hand-over costs."),
-        drawn(
+        line_figure("moved", moved, x=axis, y="holders given a key, per key and epoch", caption="What hand-over costs."),
+        line_figure(
             "strategies",
             by_strategy,
             x=axis,
@@ -344,7 +286,7 @@ def _over_time(losses: Sequence[Losses], strategy: str, dying: float, request: C
     return lines
 
 
-def _tables(means: Sequence[Mean], met: dict[str, Meeting]) -> list[Shown]:
+def _tables(means: Sequence[Mean], met: dict[str, MeetingSample]) -> list[Table]:
     """What is lost after one epoch, and after all of them."""
     first = [
         *_SETTING,
@@ -356,10 +298,10 @@ def _tables(means: Sequence[Mean], met: dict[str, Meeting]) -> list[Shown]:
     ]
     if any(meeting.unposted for meeting in met.values()):
         first.append(("not posted", lambda mean: _unposted(met[mean.strategy])))
-    return [Shown.of(first, means), Shown.of(_LAST, means)]
+    return [Table.from_rows(first, means), Table.from_rows(_LAST, means)]
 
 
-def _unposted(meeting: Meeting) -> str:
+def _unposted(meeting: MeetingSample) -> str:
     return f"{meeting.unposted / (meeting.unposted + int(meeting.matches.sum())):.1%}"
 
 

@@ -41,14 +41,9 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class Round(Removal):
     """An overlay at the end of a round, counted from the removal; in round 0 nobody knows of it yet."""
 
-    agents: int
-    view: int
-    form: str
-    removed: float
-    run: int
     round: int
     in_degree_mean: float
     in_degree_std: float
@@ -74,12 +69,9 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Event):
     """How an event spread."""
 
-    agents: int
-    subscribers: float
-    run: int
     subscribed: int
     reached: int
     median_ms: float

@@ -17,20 +17,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BadParameter
+from ..errors import BadParameter, check_range
 
 NOBODY = -1
 MAX_AGENTS = 1 << 22
 
 
-def check(agents: int, *, view: int, exchanged: int) -> None:
+def check_views(agents: int, *, view: int, exchanged: int) -> None:
     """Raises BadParameter for views that nobody can have."""
-    if not 1 < agents <= MAX_AGENTS:
-        raise BadParameter(f"{agents} agents; expected 2 to {MAX_AGENTS}")
+    check_range(agents, 2, MAX_AGENTS, "agents")
     if not 0 < view < min(agents, 256):
         raise BadParameter(f"views of {view} among {agents} agents; expected 1 to {min(agents, 256) - 1}")
-    if not 0 < exchanged <= view:
-        raise BadParameter(f"{exchanged} neighbours exchanged of a view of {view}; expected 1 to {view}")
+    check_range(exchanged, 1, view, f"neighbours exchanged of a view of {view}")
 
 
 class Views:
@@ -42,7 +40,7 @@ class Views:
     """
 
     def __init__(self, agents: int, *, view: int, exchanged: int, rng: np.random.Generator, oldest: bool = False) -> None:
-        check(agents, view=view, exchanged=exchanged)
+        check_views(agents, view=view, exchanged=exchanged)
         self._rng = rng
         self._exchanged = exchanged
         self._oldest = oldest
@@ -60,14 +58,13 @@ class Views:
     def remove(self, count: int) -> NDArray[np.int64]:
         """Agents chosen at random die; returns who."""
         living = np.flatnonzero(self.alive)
-        if not 0 <= count < len(living):
-            raise BadParameter(f"{count} agents removed of {len(living)}; expected 0 to {len(living) - 1}")
+        check_range(count, 0, len(living) - 1, f"agents removed of {len(living)}")
         gone = self._rng.choice(living, count, replace=False)
         self.alive[gone] = False
         return gone
 
-    def round(self) -> None:
-        """Each living agent begins one exchange."""
+    def exchange_all(self) -> None:
+        """One round: each living agent begins one exchange."""
         self._age += 1
         waiting = self._rng.permutation(np.flatnonzero(self.alive))
         while len(waiting):

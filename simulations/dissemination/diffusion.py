@@ -9,6 +9,7 @@ at random.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,55 +32,55 @@ class Diffusion:
     """Of the walk that found the access point first."""
 
 
-def check(agents: int, share: float, *, walks: int, lifetime: int, hop_ms: tuple[float, float]) -> None:
+class Walks(NamedTuple):
+    """The random walks that look for a subscriber: so many, of at most ``lifetime`` hops each."""
+
+    number: int
+    lifetime: int
+    hop_ms: tuple[float, float]
+    """Between which milliseconds a hop takes its time, uniformly; those of the event afterwards as well."""
+
+
+def check_event(agents: int, share: float, walks: Walks) -> None:
     """Raises BadParameter for an event that cannot be published like that."""
+    number, lifetime, (least_ms, most_ms) = walks
     if not 0 < share <= 1 or round(share * agents) < 2:
         raise BadParameter(f"a share of {share:g} of {agents} agents subscribe; expected two of them at least, and 1 at most")
-    if not 0 < walks <= MAX_WALKS or not 0 < lifetime <= MAX_WALKS:
-        raise BadParameter(f"{walks} walks of {lifetime} hops; expected 1 to {MAX_WALKS} of both")
-    if not 0 <= hop_ms[0] <= hop_ms[1] < float("inf"):
-        raise BadParameter(f"hops of {hop_ms[0]:g} to {hop_ms[1]:g} ms; expected the shorter one first, and none below 0")
+    if not 0 < number <= MAX_WALKS or not 0 < lifetime <= MAX_WALKS:
+        raise BadParameter(f"{number} walks of {lifetime} hops; expected 1 to {MAX_WALKS} of both")
+    if not 0 <= least_ms <= most_ms < float("inf"):
+        raise BadParameter(f"hops of {least_ms:g} to {most_ms:g} ms; expected the shorter one first, and none below 0")
 
 
-def diffuse(
-    base: Views,
-    share: float,
-    *,
-    walks: int,
-    lifetime: int,
-    hop_ms: tuple[float, float],
-    rounds: int,
-    rng: np.random.Generator,
-) -> Diffusion:
+def diffuse(base: Views, share: float, walks: Walks, *, rounds: int, rng: np.random.Generator) -> Diffusion:
     """Publish one event when ``share`` of the agents subscribe to its topic.
 
-    The topic's overlay exchanges views for ``rounds`` rounds first, with views as large as those of ``base``. ``walks`` walks of at
-    most ``lifetime`` hops look for a subscriber; a hop takes ``hop_ms`` milliseconds, uniformly between the two. Raises
-    BadParameter.
+    The topic's overlay exchanges views for ``rounds`` rounds first, with views as large as those of ``base``. Raises BadParameter.
     """
     agents, view = base.known.shape
-    check(agents, share, walks=walks, lifetime=lifetime, hop_ms=hop_ms)
+    check_event(agents, share, walks)
     subscribers = round(share * agents)
     members = np.sort(rng.choice(agents, subscribers, replace=False))
     topic = Views(subscribers, view=min(view, subscribers - 1), exchanged=max(1, min(view, subscribers - 1) // 2), rng=rng)
     for _ in range(rounds):
-        topic.round()
-    entry, arrived_ms, hops, asked = _access_point(base, members, walks, lifetime, hop_ms, rng)
+        topic.exchange_all()
+    entry, arrived_ms, hops, asked = _access_point(base, members, walks, rng)
     if entry is None:
         return Diffusion(np.full(subscribers, np.inf), asked, hops)
-    heard, sent = _flood(topic, int(np.searchsorted(members, entry)), arrived_ms, hop_ms, rng)
+    heard, sent = _flood(topic, int(np.searchsorted(members, entry)), arrived_ms, walks.hop_ms, rng)
     return Diffusion(heard, asked + sent, hops)
 
 
 def _access_point(
-    base: Views, members: NDArray[np.int64], walks: int, lifetime: int, hop_ms: tuple[float, float], rng: np.random.Generator
+    base: Views, members: NDArray[np.int64], walks: Walks, rng: np.random.Generator
 ) -> tuple[int | None, float, int, int]:
     """The subscriber that a walk meets first, when, after how many hops; and all messages of the walks."""
+    count, lifetime, hop_ms = walks
     subscribes = np.zeros(len(base.alive), dtype=bool)
     subscribes[members] = True
     publisher = int(rng.integers(len(base.alive)))
-    here = np.full(walks, publisher)
-    now = np.zeros(walks)
+    here = np.full(count, publisher)
+    now = np.zeros(count)
     asked = 0
     best: tuple[float, int, int] | None = None
     for hop in range(lifetime + 1):
@@ -93,10 +94,10 @@ def _access_point(
             break
         options = base.known[here]
         filled = (options != NOBODY).cumsum(axis=1)
-        count = filled[:, -1]
-        moving = count > 0
-        here, now, options, filled, count = here[moving], now[moving], options[moving], filled[moving], count[moving]
-        wanted = (rng.random(len(here)) * count).astype(np.int64)
+        known = filled[:, -1]
+        moving = known > 0
+        here, now, options, filled, known = here[moving], now[moving], options[moving], filled[moving], known[moving]
+        wanted = (rng.random(len(here)) * known).astype(np.int64)
         here = options[np.arange(len(here)), (filled > wanted[:, None]).argmax(axis=1)]
         now = now + rng.uniform(*hop_ms, size=len(here))
         asked += len(here)

@@ -11,7 +11,8 @@ import numpy as np
 from ..engine.html_page import Figure
 from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
-from ..engine.results import Findings, Shown, drawn
+from ..engine.results import Results, Table, line_figure
+from ..engine.sweep import by_setting
 from .cases import FORMS, DisseminationRequest, Round, Spread, middle
 
 DASHED = 8
@@ -20,16 +21,16 @@ _FORGOTTEN = 0.01
 """The share of references to the dead at which they count as forgotten."""
 
 
-def found(request: DisseminationRequest, rounds: Sequence[Round], spreads: Sequence[Spread]) -> Findings:
+def results_of(request: DisseminationRequest, rounds: Sequence[Round], spreads: Sequence[Spread]) -> Results:
     """Rounds and spreads as the report shows them."""
     removals = _removals(rounds)
     events = _events(spreads)
     sizes = ", ".join(f"{agents:,}" for agents in sorted(request.agents))
-    return Findings(
+    return Results(
         title="How views are exchanged and events spread",
         lead=f"{sizes} agents with views of {' and '.join(map(str, request.views))}; exchanges of {request.exchanged}.",
         notes=_NOTES,
-        tables=[Shown.of(_REMOVALS, removals), Shown.of(_EVENTS, events)],
+        tables=[Table.from_rows(_REMOVALS, removals), Table.from_rows(_EVENTS, events)],
         figures=[*_removal_figures(request, rounds), *_size_figures(request, rounds), *_event_figures(request, spreads)],
         summary=[flat({"kind": "view exchange", **one}) for one in removals]
         + [flat({"kind": "diffusion", **one}) for one in events],
@@ -39,11 +40,9 @@ def found(request: DisseminationRequest, rounds: Sequence[Round], spreads: Seque
 
 def _removals(rounds: Sequence[Round]) -> list[dict[str, object]]:
     """Each setting of view exchange, all runs together."""
-    settings: dict[tuple[int, int, str, float], list[Round]] = {}
-    for one in rounds:
-        settings.setdefault((one.agents, one.view, one.form, one.removed), []).append(one)
+    settings = by_setting(rounds, lambda one: (one.agents, one.view, one.form, one.removed))
     found = []
-    for (agents, view, form, removed), some in sorted(settings.items(), key=lambda item: item[0]):
+    for (agents, view, form, removed), some in sorted(settings.items()):
         begun = [one for one in some if one.round == 0]
         share = _by_round(some, lambda one: one.dead_share)
         forgotten = next((number for number, dead in share.items() if dead <= _FORGOTTEN), None)
@@ -77,17 +76,12 @@ def _spread(in_degrees: Sequence[int]) -> tuple[float, float]:
 
 def _by_round(some: Sequence[Round], value: Callable[[Round], float]) -> dict[int, float]:
     """The mean over runs in each round, in their order."""
-    values: dict[int, list[float]] = {}
-    for one in some:
-        values.setdefault(one.round, []).append(value(one))
-    return {number: fmean(values[number]) for number in sorted(values)}
+    return {number: fmean(map(value, of_round)) for number, of_round in sorted(by_setting(some, lambda one: one.round).items())}
 
 
 def _events(spreads: Sequence[Spread]) -> list[dict[str, object]]:
     """Each setting of diffusion, all runs together."""
-    settings: dict[tuple[int, float], list[Spread]] = {}
-    for one in spreads:
-        settings.setdefault((one.agents, one.subscribers), []).append(one)
+    settings = by_setting(spreads, lambda one: (one.agents, one.subscribers))
     return [
         {
             "agents": agents,
@@ -100,7 +94,7 @@ def _events(spreads: Sequence[Spread]) -> list[dict[str, object]]:
             "walk_hops": mean_of([float(one.walk_hops) for one in some]),
             "messages_per_subscriber": mean_of([one.messages / one.subscribed for one in some]),
         }
-        for (agents, share), some in sorted(settings.items(), key=lambda item: item[0])
+        for (agents, share), some in sorted(settings.items())
     ]
 
 
@@ -124,7 +118,7 @@ def _removal_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> 
                     name = f"{round(share * smallest)} removed, views of {view}"
                     lines.append(Line(name, seconds, np.array(list(means.values())), colour + DASHED * dash))
             caption = f"{figure}: {y}, of {smallest:,} agents of which each trades with {_PARTNER[form]}."
-            figures.append(drawn(f"{form} {figure}", lines, x="seconds since the removal", y=y, caption=caption))
+            figures.append(line_figure(f"{form} {figure}", lines, x="seconds since the removal", y=y, caption=caption))
     return figures
 
 
@@ -144,14 +138,14 @@ def _size_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> lis
             means = _by_round(some, lambda one: one.dead_share)
             dead.append(Line(name, np.array(list(means), dtype=np.float64), np.array(list(means.values())), look))
     return [
-        drawn(
+        line_figure(
             "degrees",
             degrees,
             x="in-degree",
             y="share of agents",
             caption=f"By how many an agent is known, with views of {view} after {request.settle} rounds.",
         ),
-        drawn(
+        line_figure(
             "dead",
             dead,
             x="rounds since the removal",
@@ -177,7 +171,7 @@ def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> 
             at_ms = np.arange(0.5, longest, dtype=np.float64) * some[0].slice_ms
             lines.append(Line(f"{share:.0%} subscribe", at_ms, heard / len(some)))
         figures.append(
-            drawn(
+            line_figure(
                 f"heard {agents}",
                 lines,
                 x="milliseconds since publishing",
@@ -194,7 +188,7 @@ def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> 
         for share in shares
     ]
     caption = "When 99 % of those who hear have heard: hops grow with the logarithm of the subscribers."
-    figures.append(drawn("late", late, x="agents", y="milliseconds", log_x=True, caption=caption))
+    figures.append(line_figure("late", late, x="agents", y="milliseconds", log_x=True, caption=caption))
     return figures
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from ..errors import BadParameter
+from .places import writing
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,8 @@ class Figure:
 
 def write_page(file: Path, text: str) -> None:
     """Write a page. Raises BadParameter where it cannot be written."""
-    try:
+    with writing(str(file)):
         file.write_text(text, "utf-8")
-    except OSError as error:
-        raise BadParameter(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
 
 
 def page(
@@ -55,7 +53,7 @@ def _drawn(figure: Figure) -> str:
     return f"<figure>{figure.svg}{legend}<figcaption>{escape(figure.caption)}</figcaption></figure>"
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def html_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of texts; the first column names the rows."""
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     body = (f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>" for row in rows)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BadParameter
+from ..errors import BadParameter, check_range
 
 Prefixes: TypeAlias = NDArray[np.uint64]
 """Ids or keys by their first 64 bits, shape (n,)."""
@@ -46,8 +46,7 @@ class Ownership:
 
     def __init__(self, prefixes: Prefixes, *, peers: int | None = None) -> None:
         count = len(prefixes)
-        if not 0 < count <= MAX_PEERS:
-            raise BadParameter(f"{count} peers; expected 1 to {MAX_PEERS}")
+        check_range(count, 1, MAX_PEERS, "peers")
         self._order = np.argsort(prefixes)
         self._sorted = prefixes[self._order]
         if peers is not None and peers < count:

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from ..errors import BadParameter
+from .places import writing
 from .provenance import COMMIT, commit
 
 PACKAGES = ("rete", "dht", "gsg", "pedro_compat", "simulations")
@@ -35,7 +36,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 def write_package(file: Path) -> Path:
     """Write the zip, and beside it the program, whose path is returned. Raises BadParameter where that cannot be written."""
     program = file.with_name("gsg_simulate.py")
-    try:
+    with writing(str(file)):
         with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
             for package in PACKAGES:
                 folder = _folder_of(package)
@@ -45,8 +46,6 @@ def write_package(file: Path) -> Path:
                         made.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
             made.writestr(zipfile.ZipInfo(f"simulations/{COMMIT}", _EPOCH), commit())
         program.write_text(PROGRAM)
-    except OSError as error:
-        raise BadParameter(f"cannot write {file}: {(error.strerror or str(error)).lower()}") from None
     return program
 
 

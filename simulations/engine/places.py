@@ -5,6 +5,8 @@ A name on another file system, such as ``s3://bucket/name``, would be taken for 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gsg.languages.files.locations import path_of, scheme_of
@@ -30,3 +32,12 @@ def read_from(text: str, option: str) -> Path:
             "first, as with hadoop fs -get, aws s3 cp or gsutil cp"
         )
     return path_of(text)
+
+
+@contextmanager
+def writing(where: str) -> Iterator[None]:
+    """A block that writes. Raises BadParameter, of one line, where the system refuses that; ``where`` follows "cannot write"."""
+    try:
+        yield
+    except OSError as error:
+        raise BadParameter(f"cannot write {where}: {(error.strerror or str(error)).lower()}") from None

@@ -40,6 +40,11 @@ def fraction_of(words: Words) -> NDArray[np.float64]:
     return (words >> np.uint64(11)) * np.float64(2.0**-53)
 
 
+def derived_seed(seed: int, *name: object) -> int:
+    """A seed of its own for whatever the name tells apart."""
+    return int(Stream(seed, *name).words(0, 1)[0])
+
+
 class Stream:
     """One stream of random numbers, named by a seed and whatever tells it from others."""
 

@@ -6,13 +6,16 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import BadParameter
-from .html_page import Figure, page, table, write_page
-from .places import written_to
+from .html_page import Figure, html_table, page, write_page
+from .places import writing, written_to
 from .plots import Line, lines_plot, named
-from .sweep import table_of
+from .sweep import arrow_table
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Number = TypeVar("Number", int, float)
 RowT = TypeVar("RowT")
@@ -27,47 +30,44 @@ MAX_VALUES = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Table:
     """A table of texts."""
 
     columns: tuple[str, ...]
     cells: Sequence[tuple[str, ...]]
 
     @classmethod
-    def of(cls, columns: Sequence[tuple[str, Callable[[RowT], str]]], rows: Iterable[RowT]) -> Shown:
+    def from_rows(cls, columns: Sequence[tuple[str, Callable[[RowT], str]]], rows: Iterable[RowT]) -> Table:
         """Rows of anything, by the heading of each column and what stands in it; the first column names the row."""
-        return cls(tuple(heading for heading, _ in columns), [tuple(shown(row) for _, shown in columns) for row in rows])
+        return cls(tuple(heading for heading, _ in columns), [tuple(text(row) for _, text in columns) for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class Results:
     """The results of one experiment; ``rows`` is all that was counted, by kind."""
 
     title: str
     lead: str
     notes: str
-    tables: list[Shown]
+    tables: list[Table]
     figures: list[Figure]
     summary: list[dict[str, object]]
     rows: dict[str, Sequence[object]]
 
 
-def made(folder: Path) -> Path:
-    """A folder for results, made if it is not there, without those that an earlier run says it wrote; other files stay.
+def prepare_folder(folder: Path) -> None:
+    """Make a folder for results if it is not there, and remove those that an earlier run says it wrote there; other files stay.
 
     Raises BadParameter, before a run rather than after it, where it cannot be written to.
     """
     written_to(str(folder))
-    try:
+    with writing(f"to {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         configuration = folder / CONFIGURATION
         # Whatever of an earlier run this one does not write would be taken for its own.
         for stale in _written(configuration):
             stale.unlink()
         configuration.touch()
-    except OSError as error:
-        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-    return folder
 
 
 def _written(configuration: Path) -> list[Path]:
@@ -90,29 +90,34 @@ def write_configuration(folder: Path, configuration: dict[str, object], files: S
     (folder / CONFIGURATION).write_text(json.dumps({**configuration, FILES: list(files)}, indent=2) + "\n")
 
 
-def save(folder: Path, findings: Findings, configuration: dict[str, object]) -> None:
-    """Write rows (Parquet, a file for each kind), numbers and configuration (JSON) and report.html. Raises BadParameter."""
+def save(folder: Path, results: Results, configuration: dict[str, object]) -> None:
+    """Write rows, numbers, configuration and report.html. Raises BadParameter."""
+    save_numbers(folder, {name: arrow_table(rows) for name, rows in results.rows.items()}, results.summary, configuration)
+    tables = "\n".join(html_table(one.columns, one.cells) for one in results.tables)
+    write_page(folder / REPORT, page(results.title, results.lead, tables, results.notes, results.figures, configuration))
+
+
+def save_numbers(
+    folder: Path, rows: dict[str, pyarrow.Table], summary: list[dict[str, object]], configuration: dict[str, object]
+) -> None:
+    """Write rows (Parquet, a file for each kind), numbers and configuration (JSON); a report is to follow. Raises BadParameter."""
     from pyarrow import parquet
 
-    try:
-        write_configuration(folder, configuration, [*(f"{name}.parquet" for name in findings.rows), SUMMARY, REPORT])
-        for name, rows in findings.rows.items():
-            parquet.write_table(table_of(rows), folder / f"{name}.parquet")
-        (folder / SUMMARY).write_text(json.dumps(findings.summary, indent=2) + "\n")
-    except OSError as error:
-        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
-    shown = "\n".join(table(one.columns, one.cells) for one in findings.tables)
-    write_page(folder / REPORT, page(findings.title, findings.lead, shown, findings.notes, findings.figures, configuration))
+    with writing(f"to {folder}"):
+        write_configuration(folder, configuration, [*(f"{name}.parquet" for name in rows), SUMMARY, REPORT])
+        for name, table in rows.items():
+            parquet.write_table(table, folder / f"{name}.parquet")
+        (folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n")
 
 
-def drawn(
+def line_figure(
     identity: str, lines: Sequence[Line], *, x: str, y: str, caption: str, log_x: bool = False, log_y: bool = False
 ) -> Figure:
     """A plot of lines with its legend; ``identity`` tells it from others on the same page."""
     return Figure(lines_plot(identity, lines, x=x, y=y, log_x=log_x, log_y=log_y), caption, named(lines))
 
 
-def numbers(text: str, option: str, number: type[Number]) -> tuple[Number, ...]:
+def parse_numbers(text: str, option: str, number: type[Number]) -> tuple[Number, ...]:
     """Numbers between commas, each once and the smallest first. Raises BadParameter."""
     kind = "whole numbers" if number is int else "numbers"
     try:
@@ -124,7 +129,7 @@ def numbers(text: str, option: str, number: type[Number]) -> tuple[Number, ...]:
     return tuple(found)
 
 
-def two_numbers(text: str, option: str) -> tuple[float, float]:
+def parse_pair(text: str, option: str) -> tuple[float, float]:
     """Two numbers between commas, as they stand. Raises BadParameter."""
     try:
         first, second = map(float, text.split(","))

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import BadParameter, NoSpark
+from ..errors import BadParameter, NoSpark, check_range
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,8 +57,8 @@ MAX_PARTITIONS = 100_000
 
 def check_partitions(partitions: int | None) -> None:
     """Raises BadParameter for a number of parts that no job can have; None is for whatever is usual."""
-    if partitions is not None and not 0 < partitions <= MAX_PARTITIONS:
-        raise BadParameter(f"{partitions} partitions; expected 1 to {MAX_PARTITIONS}")
+    if partitions is not None:
+        check_range(partitions, 1, MAX_PARTITIONS, "partitions")
 
 
 def session(

@@ -20,7 +20,7 @@ CHECK_S = 0.2
 
 
 @contextmanager
-def watched(spark: SparkSession, tasks: int | None, progress: Progress | None) -> Iterator[None]:
+def reported_progress(spark: SparkSession, tasks: int | None, progress: Progress | None) -> Iterator[None]:
     """A job of so many tasks runs inside, or where that is None any jobs, whose stages are told one after the other.
 
     Raises JobFailed for whatever Spark raises there.

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_type_hints
 
-from ..errors import BadParameter
+from ..errors import BadParameter, check_range
 from .spark import check_partitions
-from .spark_progress import Progress, watched
+from .spark_progress import Progress, reported_progress
 
 if TYPE_CHECKING:
     import pyarrow
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 CaseT = TypeVar("CaseT")
 RowT = TypeVar("RowT")
+SettingT = TypeVar("SettingT")
 
+MAX_RUNS = 1_000
+"""How often one setting is run at most."""
 MAX_CASES = 10_000
 """Each is a task of Spark's, which takes some milliseconds of its own."""
 
@@ -42,6 +45,19 @@ class Player(Protocol):
 
     def __call__(self, sweep: Sweep[CaseT, RowT]) -> list[RowT]:
         """The rows of all cases. Raises SimulationError."""
+
+
+def by_setting(rows: Iterable[RowT], setting: Callable[[RowT], SettingT]) -> dict[SettingT, list[RowT]]:
+    """The rows of each setting, in the order in which settings first come."""
+    found: dict[SettingT, list[RowT]] = {}
+    for row in rows:
+        found.setdefault(setting(row), []).append(row)
+    return found
+
+
+def check_runs(runs: int) -> None:
+    """Raises BadParameter for a number of runs that no setting can have."""
+    check_range(runs, 1, MAX_RUNS, "runs")
 
 
 def check_cases(number: int) -> None:
@@ -76,7 +92,7 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
 
     def play(sweep: Sweep[CaseT, RowT]) -> list[RowT]:
         asked = frame(spark, sweep, partitions)
-        with watched(spark, partitions or len(sweep.cases), progress):
+        with reported_progress(spark, partitions or len(sweep.cases), progress):
             table = asked.toArrow()
         # Rows of a case follow each other, and no two cases share a number.
         found = sorted(table.to_pylist(), key=lambda row: int(row["case"]))
@@ -120,7 +136,7 @@ def _row(row: type[RowT], found: dict[str, Any]) -> RowT:  # Any: numbers and te
     return row(**{name: tuple(value) if isinstance(value, list) else value for name, value in found.items() if name != "case"})
 
 
-def table_of(rows: Sequence[object]) -> pyarrow.Table:
+def arrow_table(rows: Sequence[object]) -> pyarrow.Table:
     """Rows as a table, which has one at least."""
     import pyarrow
 

@@ -1,30 +1,26 @@
-"""How a strategy spreads the load of a workload over peers: one run, on Spark or in one thread, and what it leaves on disk.
+"""How a strategy spreads the load of a workload over peers: one run, on Spark or in one thread.
 
-Both ways count with the same kernels (tally.py). On Spark each task makes and counts its share of the chunks by itself and hands
-over a row for each block of peers; Spark brings the rows of a block together, where they are added up. So a result does not depend
-on how the tuples are cut.
+Both ways count with the same kernels (counted_loads.py). On Spark each task makes and counts its share of the chunks by itself and
+hands over a row for each block of peers; Spark brings the rows of a block together, where they are added up. So a result does not
+depend on how the tuples are cut.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
-from ..engine.results import REPORT, SUMMARY, write_configuration
 from ..engine.spark import check_partitions
-from ..engine.spark_progress import Progress, watched
-from ..errors import BadParameter
+from ..engine.spark_progress import Progress, reported_progress
 from ..workload.workload import Subscriptions, Workload, chunks_of
-from .counted_loads import Loads, Tally
+from .counted_loads import LoadCounter, Loads
 from .loads import Spread, spread_of
-from .meets_one_by_one import Meetings, check
+from .meets_one_by_one import MeetingCheck, check_meetings
 from .plan import Plan, make_plan
 from .strategies import Strategy
 
@@ -61,7 +57,7 @@ class Outcome:
     """Subscriptions that are posted nowhere."""
     questions: int
     """Peers that were asked for their load before subscriptions were posted."""
-    meetings: Meetings
+    meetings: MeetingCheck
 
     @property
     def peers(self) -> int:
@@ -132,7 +128,7 @@ def run(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, pe
         subscribed=len(subscriptions),
         lost=plan.lost,
         questions=plan.questions,
-        meetings=check(plan, workload, subscriptions),
+        meetings=check_meetings(plan, workload, subscriptions),
     )
 
 
@@ -140,12 +136,12 @@ def in_one_thread(progress: Progress | None = None) -> Counter:
     """Counts here and now, without Spark."""
 
     def count(plan: Plan, workload: Workload) -> Loads:
-        tally = Tally(plan)
+        counter = LoadCounter(plan)
         for begin, size in chunks_of(workload.tuples):
-            tally.add(workload.chunk(begin, size))
+            counter.count_chunk(workload.chunk(begin, size))
             if progress is not None:
                 progress(begin + size, workload.tuples)
-        return tally.loads()
+        return counter.loads()
 
     return count
 
@@ -163,22 +159,22 @@ def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Pr
         shared = spark.sparkContext.broadcast((replace(plan, subscriptions=nothing, templates=nothing), workload))
 
         def counted(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-            tally = None
+            counter = None
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    tally = tally or Tally(shared.value[0])
-                    tally.add(shared.value[1].chunk(*chunks[number]))
-            if tally is not None:
-                yield from blocks_of(tally.loads())
+                    counter = counter or LoadCounter(shared.value[0])
+                    counter.count_chunk(shared.value[1].chunk(*chunks[number]))
+            if counter is not None:
+                yield from blocks_of(counter.loads())
 
         parts = spark.range(0, len(chunks), 1, cut).mapInArrow(counted, BLOCK_SCHEMA)
         total = parts.repartition(min(cut, cores), "block").mapInArrow(sums_of_blocks, BLOCK_SCHEMA)
         try:
-            with watched(spark, cut, progress):
+            with reported_progress(spark, cut, progress):
                 table = total.toArrow()
         finally:
             shared.destroy()
-        loads = Loads.none(len(plan.peers))
+        loads = Loads.zero(len(plan.peers))
         for batch in table.to_batches():
             add_blocks(loads, batch)
         return loads
@@ -247,35 +243,16 @@ def add_blocks(loads: Loads, batch: pyarrow.RecordBatch) -> None:
             getattr(loads, load.name)[peers] += unpacked(part)
 
 
-def save(
-    folder: Path,
-    outcomes: list[Outcome],
-    configuration: dict[str, object],
-    ids: list[str],
-    summary: list[dict[str, object]] | None = None,
-) -> None:
-    """Write what each peer has (Parquet), the numbers (JSON) and what ran (JSON) into a folder. Raises BadParameter.
-
-    ``ids`` are those of the peers in hexadecimal, in order; ``summary`` is that of the outcomes by default.
-    """
+def peers_table(outcome: Outcome, ids: list[str]) -> pyarrow.Table:
+    """What each peer has; ``ids`` are those of the peers in hexadecimal, in order."""
     import pyarrow
-    from pyarrow import parquet
 
-    files = [f"{outcome.strategy.name}.parquet" for outcome in outcomes]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_configuration(folder, configuration, [*files, SUMMARY, REPORT])
-        for file, outcome in zip(files, outcomes, strict=True):
-            columns = {
-                "peer": np.arange(outcome.peers),
-                "id": ids,
-                "tuples": outcome.loads.tuples,
-                "subscriptions": outcome.subscriptions,
-                "templates": outcome.templates,
-                "work": outcome.loads.work,
-            }
-            parquet.write_table(pyarrow.table(columns), folder / file)
-        numbers = [outcome.summary() for outcome in outcomes] if summary is None else summary
-        (folder / SUMMARY).write_text(json.dumps(numbers, indent=2) + "\n")
-    except OSError as error:
-        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None
+    columns = {
+        "peer": np.arange(outcome.peers),
+        "id": ids,
+        "tuples": outcome.loads.tuples,
+        "subscriptions": outcome.subscriptions,
+        "templates": outcome.templates,
+        "work": outcome.loads.work,
+    }
+    return pyarrow.table(columns)

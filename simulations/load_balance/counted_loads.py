@@ -35,12 +35,12 @@ class Loads:
     """Copies of tuples of the first date range: what peers carry at one time where each range has keys of its own."""
 
     @classmethod
-    def none(cls, peers: int) -> Loads:
+    def zero(cls, peers: int) -> Loads:
         """Nothing yet."""
         return cls(*(np.zeros(peers, dtype=np.int64) for _ in range(3)))
 
 
-class Tally:
+class LoadCounter:
     """Counts tuples by a plan."""
 
     def __init__(self, plan: Plan) -> None:
@@ -57,16 +57,16 @@ class Tally:
             else np.stack([place.keys, (first << _ROW_BITS | place.rows).astype(np.uint64)], axis=1)
             for place, first in zip(plan.places, self._first, strict=True)
         ]
-        self._loads = Loads.none(len(plan.peers))
+        self._loads = Loads.zero(len(plan.peers))
         self._posted = SortedKeys(plan.pairs[0])
 
-    def add(self, chunk: Chunk) -> None:
+    def count_chunk(self, chunk: Chunk) -> None:
         """Count some tuples."""
         slots = chunk.codes if self._plan.strategy.spread is Spread.NONE else self._slots(chunk)
         for counts, column in zip(self._counts, slots, strict=True):
             self._give(counts, column)
         if self._plan.strategy.composite:
-            self._add_pairs(chunk)
+            self._count_pairs(chunk)
 
     def _slots(self, chunk: Chunk) -> tuple[Whole, ...]:
         """The slot of each tuple's cell for each position."""
@@ -92,7 +92,7 @@ class Tally:
                     column[block] += epochs[block]
         return slots
 
-    def _add_pairs(self, chunk: Chunk) -> None:
+    def _count_pairs(self, chunk: Chunk) -> None:
         owners: list[Whole] = []
         workers: list[Whole] = []
         work: list[Whole] = []

@@ -7,21 +7,21 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from ..engine.html_page import write_page
 from ..engine.ownership import prefixes_of
 from ..engine.provenance import Provenance, made_by
-from ..engine.results import made
+from ..engine.results import REPORT, prepare_folder, save_numbers
 from ..engine.warnings_told import files_ignored, malformed
 from ..errors import BadParameter
 from ..workload.workload import COMMON_MIX, POSITIONS, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
-from .balance import Counter, Outcome, in_one_thread, run, save
+from .balance import Counter, Outcome, in_one_thread, peers_table, run
 from .plan import check, make_plan, peer_ids
-from .report import Growth, write_report
+from .report import Growth, report
 from .seeds import OverSeeds, check_seeds, figures_of
 from .strategies import STANDARD, Strategy, parse
 
 Number = TypeVar("Number", int, float)
 
-MAX_SEED = (1 << 63) - 1
 TUPLES = 1_000_000
 ZIPF = "0.5,1,1"
 HOURS = 24.0
@@ -89,7 +89,7 @@ def balance(
     """
     strategies = list(dict.fromkeys(parse(name) for name in request.strategies or STANDARD))
     mix = parse_mix(request.mix) if request.mix else COMMON_MIX
-    check_seeds(request.seed, request.seeds, MAX_SEED)
+    check_seeds(request.seed, request.seeds)
     if request.subscriptions is not None:
         check_subscriptions(request.subscriptions)
     if request.peers is not None:
@@ -101,7 +101,7 @@ def balance(
     names = [f"{peer:016x}" for peer in peers.tolist()] if ids is None else [peer.hex() for peer in ids]
     asked = request.subscriptions or SUBSCRIPTIONS
     subscriptions = workload.subscriptions(asked, mix, request.seed)
-    made(out)
+    prepare_folder(out)
     count = counter()
     outcomes = []
     for strategy in strategies:
@@ -123,10 +123,11 @@ def balance(
         for name in ("hours", "mix") if request.subscriptions is None else ("hours",):
             del configuration[name]
     found = Balance(outcomes, over_seeds if request.seeds > 1 else [], left_out)
-    save(out, outcomes, configuration, names, found.summary())
+    rows = {outcome.strategy.name: peers_table(outcome, names) for outcome in outcomes}
+    save_numbers(out, rows, found.summary(), configuration)
     title("fewer peers, for the report")
     grown = [growth(strategy, len(peers), asked, request.seed, workload, mix) for strategy in strategies]
-    write_report(out / "report.html", outcomes, grown, configuration, found.over_seeds)
+    write_page(out / REPORT, report(outcomes, grown, configuration, found.over_seeds))
     return found
 
 

@@ -24,7 +24,7 @@ SAMPLE_PAIRS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class MeetingSample:
     """Distinct keys, how many sampled matches meet under each, and how many have no key: their subscription is not posted."""
 
     keys: Words
@@ -32,7 +32,7 @@ class Meeting:
     unposted: int
 
 
-def meetings(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words, seed: int) -> Meeting:
+def sample_meetings(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words, seed: int) -> MeetingSample:
     """A sample that a seed decides. Raises BadParameter where nothing matches."""
     plan = make_plan(strategy, workload, subscriptions, peers)
     sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
@@ -52,9 +52,9 @@ def meetings(strategy: Strategy, workload: Workload, subscriptions: Subscription
     found, unposted = [], 0
     for one, other in zip(tuples.tolist(), chosen[numbers].tolist(), strict=True):
         if one not in goes_to:
-            goes_to[one] = set(single.of_tuple(tuple(int(column[one]) for column in sample.codes), float(at_s[one])))
+            goes_to[one] = set(single.keys_of_tuple(tuple(int(column[one]) for column in sample.codes), float(at_s[one])))
         if other not in posted:
-            posted[other] = single.of_subscription(other)
+            posted[other] = single.keys_of_subscription(other)
         # One without constants is posted at every peer: no death loses it, so it is no match of this sample.
         for key in (posted[other] or ()) if posted[other] is not None else ():
             if key in goes_to[one]:
@@ -64,4 +64,4 @@ def meetings(strategy: Strategy, workload: Workload, subscriptions: Subscription
     if not found:
         raise BadParameter(f"under the strategy {strategy.name} no match of the sample has a key; ask for more subscriptions")
     keys, matches = np.unique(np.array(found, dtype=np.uint64), return_counts=True)
-    return Meeting(keys, matches.astype(np.int64), unposted)
+    return MeetingSample(keys, matches.astype(np.int64), unposted)

@@ -29,7 +29,7 @@ SAMPLE_PAIRS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Meetings:
+class MeetingCheck:
     """What a sample of pairs of a tuple and a subscription that it matches came to."""
 
     pairs: int
@@ -60,7 +60,7 @@ class OneByOne:
         self._templates = [np.add.reduceat(place.posted, place.first(place.columns)) for place in plan.places]
         self._paired = set(plan.pairs[0].tolist())
 
-    def of_tuple(self, codes: tuple[int, ...], at_s: float) -> list[bytes]:
+    def keys_of_tuple(self, codes: tuple[int, ...], at_s: float) -> list[bytes]:
         """The keys that a tuple goes to."""
         keys = [self._key(position, code) for position, code in enumerate(codes)]
         found = []
@@ -81,7 +81,7 @@ class OneByOne:
             found += [key for key in joint if not self._strategy.demand or placement.point_of(key) in self._paired]
         return found
 
-    def of_subscription(self, number: int) -> list[bytes] | None:
+    def keys_of_subscription(self, number: int) -> list[bytes] | None:
         """The keys that a subscription is posted under; none for one without constants, None for one that is lost."""
         codes: list[int] = self._codes[:, number].tolist()
         template: Template = Template(tuple(None if code < 0 else code for code in codes))
@@ -136,7 +136,7 @@ class OneByOne:
         return grids.Grid()
 
 
-def check(plan: Plan, workload: Workload, subscriptions: Subscriptions) -> Meetings:
+def check_meetings(plan: Plan, workload: Workload, subscriptions: Subscriptions) -> MeetingCheck:
     """Whether tuples meet the subscriptions that they match: a sample of tuples, and of the subscriptions that these match."""
     sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
     at_s = sample.at_s
@@ -151,14 +151,14 @@ def check(plan: Plan, workload: Workload, subscriptions: Subscriptions) -> Meeti
     for tuple_number, number in zip(tuples.tolist(), numbers.tolist(), strict=True):
         if tuple_number not in goes_to:
             codes = tuple(int(column[tuple_number]) for column in sample.codes)
-            goes_to[tuple_number] = set(one_by_one.of_tuple(codes, float(at_s[tuple_number])))
-        posted = one_by_one.of_subscription(number)
+            goes_to[tuple_number] = set(one_by_one.keys_of_tuple(codes, float(at_s[tuple_number])))
+        posted = one_by_one.keys_of_subscription(number)
         if posted is None:
             lost += 1
         # Without constants it is posted at every peer, so it is met wherever the tuple goes at all.
         elif goes_to[tuple_number].intersection(posted) or (not posted and goes_to[tuple_number]):
             met += 1
-    return Meetings(len(tuples), met, lost)
+    return MeetingCheck(len(tuples), met, lost)
 
 
 def sampled(tuples: int, most: int) -> Whole:

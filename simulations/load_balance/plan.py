@@ -19,7 +19,7 @@ from ..engine import kernels
 from ..engine.kernels import Flags, Whole
 from ..engine.ownership import MAX_PEERS, Ownership
 from ..engine.randomness import Stream, Words
-from ..errors import BadParameter
+from ..errors import BadParameter, check_range
 from ..workload.workload import ARITY, Subscriptions, Workload
 from .strategies import Spread, Strategy
 
@@ -86,8 +86,7 @@ class Plan:
 
 def peer_ids(count: int, seed: int) -> Words:
     """The first 64 bits of so many random ids, none twice. Raises BadParameter for a number of peers that no run can have."""
-    if not 0 < count <= MAX_PEERS:
-        raise BadParameter(f"{count} peers; expected 1 to {MAX_PEERS}")
+    check_range(count, 1, MAX_PEERS, "peers")
     return Stream(seed, "peer").words(0, count)
 
 

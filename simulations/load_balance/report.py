@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..engine.html_page import Figure, page, table, write_page
+from ..engine.html_page import Figure, html_table, page
 from ..engine.intervals import share_of
 from ..engine.plots import Line, Point, legend, lines_plot, points_plot
-from ..engine.results import Shown
-from . import seeds
+from ..engine.results import Table
 from .balance import Outcome
 from .loads import Load, ccdf, lorenz
-from .seeds import OverSeeds
+from .seeds import OverSeeds, seeds_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,17 +29,6 @@ class Growth:
     busiest: tuple[float, ...]
 
 
-def write_report(
-    file: Path,
-    outcomes: Sequence[Outcome],
-    growths: Sequence[Growth],
-    configuration: dict[str, object],
-    over_seeds: Sequence[OverSeeds] = (),
-) -> None:
-    """Write the report. Raises BadParameter where it cannot be written."""
-    write_page(file, report(outcomes, growths, configuration, over_seeds))
-
-
 def report(
     outcomes: Sequence[Outcome],
     growths: Sequence[Growth],
@@ -50,21 +37,21 @@ def report(
 ) -> str:
     """The whole document; ``over_seeds`` is empty where there was one seed."""
     first = outcomes[0]
-    whole = Shown.of(_COLUMNS, outcomes)
+    tables = [Table.from_rows(_COLUMNS, outcomes), *([seeds_table(over_seeds)] if over_seeds else [])]
     title = f"{first.published:,} tuples and {first.subscribed:,} subscriptions over {first.peers:,} peers"
     return page(
         "Who carries what",
         f"{title}.",
-        "\n".join(table(one.columns, one.cells) for one in (whole, *([seeds.shown(over_seeds)] if over_seeds else []))),
+        "\n".join(html_table(one.columns, one.cells) for one in tables),
         f"{_NOTES}{seeds_said(over_seeds)}{NOT_COUNTED}",
-        [Figure(svg, caption) for svg, caption in plots(outcomes, growths)],
+        figures(outcomes, growths),
         configuration,
         legend=legend([outcome.strategy.name for outcome in outcomes]),
     )
 
 
-def plots(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[tuple[str, str]]:
-    """Each plot as SVG with what it shows."""
+def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figure]:
+    """The plots, which share one legend."""
 
     def curves(
         load: Callable[[Outcome], Load], curve: Callable[[Load], tuple[NDArray[np.float64], NDArray[np.float64]]]
@@ -82,29 +69,27 @@ def plots(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[tuple[
     load = curves(lambda outcome: outcome.loads.tuples, ccdf)
     even = curves(lambda outcome: outcome.loads.tuples, lorenz)
     work = curves(lambda outcome: outcome.loads.work, ccdf)
+    at_least, copies = "share of peers with at least so many", "copies at the busiest peer, per tuple"
+    log = {"log_x": True, "log_y": True}
     return [
-        (
-            lines_plot(
-                "load", load, x="copies of tuples at a peer", y="share of peers with at least so many", log_x=True, log_y=True
-            ),
+        Figure(
+            lines_plot("load", load, x="copies of tuples at a peer", y=at_least, **log),
             "Load. A curve that ends far to the right has few peers that carry much.",
         ),
-        (
+        Figure(
             lines_plot("lorenz", even, x="share of peers, the least loaded first", y="share of all copies", diagonal=True),
             "Lorenz curve. On the diagonal all peers carry the same; the Gini coefficient is twice the area between.",
         ),
-        (
-            lines_plot("growth", grown, x="peers", y="copies at the busiest peer, per tuple", log_x=True, log_y=True),
+        Figure(
+            lines_plot("growth", grown, x="peers", y=copies, **log),
             f"Growth, over {growths[0].tuples:,} tuples. Where a curve stays level, more peers do not relieve the busiest one.",
         ),
-        (
+        Figure(
             points_plot("cost", costs, x="most copies of tuples at one peer", y="messages per tuple"),
             "Price. Down is cheap, left is even.",
         ),
-        (
-            lines_plot(
-                "work", work, x="pairs of a tuple and a template at a peer", y="share of peers with as many", log_x=True, log_y=True
-            ),
+        Figure(
+            lines_plot("work", work, x="pairs of a tuple and a template at a peer", y="share of peers with as many", **log),
             "Match work. Pairs that meet under one key, most of which an indexed peer never looks at.",
         ),
     ]
@@ -175,9 +160,9 @@ def _missed(outcome: Outcome) -> str:
     return share_of([outcome.meetings.missed / sampled], sampled).percent() if sampled else ""
 
 
-def shown(outcomes: Sequence[Outcome]) -> Shown:
+def terminal_table(outcomes: Sequence[Outcome]) -> Table:
     """What each strategy costs, and how it spreads the load, for a terminal."""
-    return Shown.of(_FEW_COLUMNS, outcomes)
+    return Table.from_rows(_FEW_COLUMNS, outcomes)
 
 
 _NOTES = (

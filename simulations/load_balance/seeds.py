@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..engine.intervals import Interval, flat, mean_of
-from ..engine.results import Shown
-from ..errors import BadParameter
+from ..engine.results import MAX_SEED, Table, check_seed
+from ..errors import BadParameter, check_range
 from .balance import Outcome
 
 MAX_SEEDS = 1_000
@@ -53,19 +53,17 @@ def figures_of(outcome: Outcome) -> dict[str, float]:
     return {name: figure(outcome) for name, figure in FIGURES.items()}
 
 
-def check_seeds(first: int, seeds: int, most: int) -> None:
+def check_seeds(first: int, seeds: int) -> None:
     """Raises BadParameter for a first seed and a number of seeds that no run can have."""
-    if not 0 <= first <= most:
-        raise BadParameter(f"seed {first}; expected 0 to {most}")
-    if not 0 < seeds <= MAX_SEEDS:
-        raise BadParameter(f"{seeds} seeds; expected 1 to {MAX_SEEDS}")
-    if first + seeds - 1 > most:
-        raise BadParameter(f"{seeds} seeds from {first} on; expected none above {most}")
+    check_seed(first)
+    check_range(seeds, 1, MAX_SEEDS, "seeds")
+    if first + seeds - 1 > MAX_SEED:
+        raise BadParameter(f"{seeds} seeds from {first} on; expected none above {MAX_SEED}")
 
 
-def shown(every: Sequence[OverSeeds]) -> Shown:
+def seeds_table(every: Sequence[OverSeeds]) -> Table:
     """A table of means with their intervals, and of the least and the most that a seed came to."""
-    return Shown.of(_COLUMNS, every)
+    return Table.from_rows(_COLUMNS, every)
 
 
 def _from_to(values: Sequence[float]) -> str:

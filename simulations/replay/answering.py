@@ -15,8 +15,9 @@ from gsg.languages import parse_query
 from gsg.languages.query import Query
 from gsg.tuples.terms import n3
 
-from ..engine.results import SUMMARY, made, write_configuration
-from ..engine.spark_progress import Progress, watched
+from ..engine.places import writing
+from ..engine.results import SUMMARY, prepare_folder, write_configuration
+from ..engine.spark_progress import Progress, reported_progress
 from ..errors import BadParameter, BadWorkload
 from .changes import read_piece
 from .history import Change, History, Seen, open_history
@@ -89,7 +90,7 @@ def answer(request: Request, replayed: Callable[[], Replayed], out: Path | None 
         raise BadParameter(str(error)) from None
     history = open_history(request.events)
     if out is not None:
-        made(out)
+        prepare_folder(out)
     with replayed()(query, history) as (rows, seen):
         if not seen.changes:
             raise BadWorkload("; ".join([f"{request.events} holds no changes of facts", *seen.said()]))
@@ -158,7 +159,7 @@ def on_spark(
         settings = {"spark.sql.caseSensitive": "true"}  # ?x and ?X are two variables
         if partitions is not None:
             settings["spark.sql.shuffle.partitions"] = str(partitions)
-        with watched(spark, None, progress), _set(spark, settings):
+        with reported_progress(spark, None, progress), _set(spark, settings):
             scanned = scan(spark, history, memories, partitions=partitions)
             title("joining")
             counts = dict(zip(memories, scanned.counts, strict=True))
@@ -243,8 +244,7 @@ def save(folder: Path, request: Request, found: Answer, numbers: Numbers) -> Non
 
     columns = [("came", pyarrow.float64()), ("went", pyarrow.float64())]
     schema = pyarrow.schema([*columns, *((f"?{name}", pyarrow.string()) for name in found.variables)])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
+    with writing(f"to {folder}"):
         write_configuration(folder, asdict(request), [ROWS, SUMMARY])
         lines = found.rows.lines()
         with parquet.ParquetWriter(folder / ROWS, schema) as writer:
@@ -253,5 +253,3 @@ def save(folder: Path, request: Request, found: Answer, numbers: Numbers) -> Non
                 arrays = [pyarrow.array(column, kind) for column, kind in zip(values, schema.types, strict=True)]
                 writer.write_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
         (folder / SUMMARY).write_text(json.dumps(numbers, indent=2) + "\n")
-    except OSError as error:
-        raise BadParameter(f"cannot write to {folder}: {(error.strerror or str(error)).lower()}") from None

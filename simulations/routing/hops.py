@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..engine.ownership import MAX_PEERS, Prefixes
 from ..engine.randomness import Stream, Words
-from ..errors import BadParameter
+from ..errors import BadParameter, check_range
 
 MAX_HOPS = 64
 """Each hop shares one more of 64 bits at least."""
@@ -36,8 +36,7 @@ class Lookups:
 
 def check(peers: int, *, k: int, dead: float) -> None:
     """Raises BadParameter for what no overlay can have."""
-    if not 1 < peers <= MAX_PEERS:
-        raise BadParameter(f"{peers} peers; expected 2 to {MAX_PEERS}")
+    check_range(peers, 2, MAX_PEERS, "peers")
     if not 0 < k <= 1024:
         raise BadParameter(f"buckets of {k}; expected 1 to 1024 contacts")
     if not 0 <= dead < 1:

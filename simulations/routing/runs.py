@@ -6,23 +6,22 @@ Targets are drawn evenly: keys are hashes, so those of any workload and any stra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from pathlib import Path
+from dataclasses import asdict, dataclass
+from functools import partial
 
 import numpy as np
 
+from ..engine.experiment import Experiment
 from ..engine.html_page import Figure
 from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
-from ..engine.provenance import Provenance, made_by
-from ..engine.randomness import Stream
-from ..engine.results import Findings, Shown, check_seed, drawn, made, save
-from ..engine.sweep import Player, Sweep, check_cases
-from ..errors import BadParameter
+from ..engine.randomness import Stream, derived_seed
+from ..engine.results import Results, Table, check_seed, line_figure
+from ..engine.sweep import Sweep, by_setting, check_cases, check_runs
+from ..errors import check_range
 from .hops import MAX_HOPS, Overlay, check
 
 MAX_LOOKUPS = 100_000_000
-MAX_RUNS = 1_000
 CHUNK = 1 << 14
 """Lookups that go together: their contacts stay in the processor's cache."""
 
@@ -39,27 +38,21 @@ class RoutingRequest:
     seed: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
-    """One overlay, and how many lookups go through it."""
+    """One overlay, and how many lookups go through it; those of the same ``run`` have the same peers."""
 
     peers: int
     k: int
     dead: float
     lookups: int
     run: int
-    seed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ways:
+@dataclass(frozen=True)
+class Ways(Case):
     """How the lookups of one overlay went; hops are of those that succeeded."""
 
-    peers: int
-    k: int
-    dead: float
-    lookups: int
-    run: int
     found: int
     mean_hops: float
     p99_hops: int
@@ -74,7 +67,7 @@ class Ways:
         return self.found / self.lookups
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Mean:
     """All runs of one setting: lookups in so many overlays of the same kind."""
 
@@ -95,10 +88,7 @@ class Mean:
 
 def means_of(ways: Sequence[Ways]) -> list[Mean]:
     """The mean of all runs of each setting, in the order in which they come."""
-    settings: dict[tuple[int, int, float], list[Ways]] = {}
-    for way in ways:
-        settings.setdefault((way.peers, way.k, way.dead), []).append(way)
-    return [_mean(some) for some in settings.values()]
+    return [_mean(some) for some in by_setting(ways, lambda way: (way.peers, way.k, way.dead)).values()]
 
 
 def _mean(some: Sequence[Ways]) -> Mean:
@@ -122,10 +112,11 @@ def _mean(some: Sequence[Ways]) -> Mean:
     )
 
 
-def play(case: Case) -> Iterator[Ways]:
+def play(seed: int, case: Case) -> Iterator[Ways]:
     """All lookups of one case."""
-    overlay = Overlay(case.peers, k=case.k, dead=case.dead, seed=case.seed)
-    targets, starts = Stream(case.seed, "targets"), Stream(case.seed, "starts")
+    seed = derived_seed(seed, "routing", case.run)
+    overlay = Overlay(case.peers, k=case.k, dead=case.dead, seed=seed)
+    targets, starts = Stream(seed, "targets"), Stream(seed, "starts")
     by_hops = np.zeros(MAX_HOPS + 1, dtype=np.int64)
     timeouts = 0
     for begin in range(0, case.lookups, CHUNK):
@@ -136,11 +127,7 @@ def play(case: Case) -> Iterator[Ways]:
     found = int(by_hops.sum())
     reached = np.cumsum(by_hops)
     yield Ways(
-        peers=case.peers,
-        k=case.k,
-        dead=case.dead,
-        lookups=case.lookups,
-        run=case.run,
+        **asdict(case),
         found=found,
         mean_hops=float(by_hops @ np.arange(len(by_hops)) / max(1, found)),
         p99_hops=int(np.searchsorted(reached, 0.99 * found)),
@@ -149,21 +136,20 @@ def play(case: Case) -> Iterator[Ways]:
     )
 
 
-def cases_of(request: RoutingRequest) -> list[Case]:
+def experiment(request: RoutingRequest) -> Experiment:
     """The largest overlay with every share of dead peers, and smaller ones in which all live. Raises BadParameter."""
     check_seed(request.seed)
-    if not 0 < request.lookups <= MAX_LOOKUPS:
-        raise BadParameter(f"{request.lookups} lookups; expected 1 to {MAX_LOOKUPS}")
-    if not 0 < request.runs <= MAX_RUNS:
-        raise BadParameter(f"{request.runs} runs; expected 1 to {MAX_RUNS}")
+    check_range(request.lookups, 1, MAX_LOOKUPS, "lookups")
+    check_runs(request.runs)
     wanted = [(request.peers, k, dead) for k in request.k for dead in sorted({0.0, *request.dead})]
     wanted += [(peers, k, 0.0) for peers in _smaller(request.peers) for k in request.k]
     check_cases(len(wanted))
     check_cases(len(wanted) * request.runs)
     for peers, k, dead in wanted:
         check(peers, k=k, dead=dead)
-    seeds = [int(Stream(request.seed, "routing", run).words(0, 1)[0]) for run in range(request.runs)]
-    return [Case(peers, k, dead, request.lookups, run, seed) for peers, k, dead in wanted for run, seed in enumerate(seeds)]
+    cases = [Case(peers, k, dead, request.lookups, run) for peers, k, dead in wanted for run in range(request.runs)]
+    sweep = Sweep(Ways, cases, partial(play, request.seed))
+    return Experiment(asdict(request), {"lookups": sweep}, partial(results_of, request))
 
 
 def _smaller(peers: int) -> list[int]:
@@ -171,37 +157,17 @@ def _smaller(peers: int) -> list[int]:
     return [10**power for power in range(8, 0, -1) if 10**power < peers]
 
 
-def run(
-    request: RoutingRequest,
-    player: Callable[[], Player],
-    out: Path,
-    title: Callable[[str], None] = lambda _: None,
-    provenance: Provenance = made_by,
-) -> Findings:
-    """Play all cases and leave the findings in a folder; whatever is impossible is refused before ``player`` starts anything.
-
-    Raises SimulationError.
-    """
-    cases = cases_of(request)
-    folder = made(out)
-    title("lookups")
-    ways = player()(Sweep(Ways, cases, play))
-    findings = found(request, ways)
-    save(folder, findings, {**asdict(request), **provenance()})
-    return findings
-
-
-def found(request: RoutingRequest, ways: Sequence[Ways]) -> Findings:
+def results_of(request: RoutingRequest, ways: Sequence[Ways]) -> Results:
     """Ways as the report shows them."""
     means = means_of(ways)
     whole = [mean for mean in means if mean.peers == request.peers]
-    return Findings(
+    return Results(
         title="How far a lookup goes",
         lead=f"{request.lookups:,} lookups in each of {request.runs} overlays of up to {request.peers:,} peers.",
         notes=_NOTES,
-        tables=[Shown.of(_COLUMNS, whole)],
+        tables=[Table.from_rows(_COLUMNS, whole)],
         figures=_figures(request, means),
-        summary=[flat({field.name: getattr(mean, field.name) for field in fields(mean)}) for mean in means],
+        summary=[flat(vars(mean)) for mean in means],
         rows={"lookups": ways},
     )
 
@@ -224,7 +190,7 @@ def _figures(request: RoutingRequest, ways: Sequence[Mean]) -> list[Figure]:
     ]
     k_axis, dead_axis = "contacts in a bucket, k", "share of dead peers"
     return [
-        drawn(
+        line_figure(
             "peers",
             by_k(alive, lambda way: way.peers, _hops),
             x="peers",
@@ -232,42 +198,42 @@ def _figures(request: RoutingRequest, ways: Sequence[Mean]) -> list[Figure]:
             log_x=True,
             caption="Hops against peers, all alive. What is straight here grows with the logarithm.",
         ),
-        drawn(
+        line_figure(
             "hops-k",
             by_dead(lambda way: way.k, _hops),
             x=k_axis,
             y="hops, mean",
             caption=f"Hops against k among {request.peers:,} peers, of the lookups that succeeded.",
         ),
-        drawn(
+        line_figure(
             "success-k",
             by_dead(lambda way: way.k, lambda way: way.success.value),
             x=k_axis,
             y="share that succeeded",
             caption="Success against k. A lookup ends where all contacts of a bucket are dead.",
         ),
-        drawn(
+        line_figure(
             "success-dead",
             by_k(whole, lambda way: way.dead, lambda way: way.success.value),
             x=dead_axis,
             y="share that succeeded",
             caption="Success against the share of peers that died since the buckets were filled.",
         ),
-        drawn(
+        line_figure(
             "hops-dead",
             by_k(whole, lambda way: way.dead, _hops),
             x=dead_axis,
             y="hops, mean",
             caption="Hops against the share of dead peers, of the lookups that succeeded.",
         ),
-        drawn(
+        line_figure(
             "timeouts",
             by_k(whole, lambda way: way.dead, lambda way: way.timeouts.value),
             x=dead_axis,
             y="timeouts per lookup",
             caption="Timeouts. Each is a dead contact that was tried because it was closer than the living ones.",
         ),
-        drawn("spread", spread, x="hops", y="share of lookups", caption="Lookups by their hops, all alive."),
+        line_figure("spread", spread, x="hops", y="share of lookups", caption="Lookups by their hops, all alive."),
     ]
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..engine.kernels import Flags, Whole, scattered
 from ..engine.randomness import Stream, Words, fraction_of
-from ..errors import BadParameter
+from ..errors import BadParameter, check_range
 from .zipf import Zipf
 
 if TYPE_CHECKING:
@@ -185,8 +185,7 @@ class Synthetic:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be, before anything is made."""
-        if not 0 < self.tuples <= MAX_TUPLES:
-            raise BadParameter(f"{self.tuples} tuples; expected 1 to {MAX_TUPLES}")
+        check_range(self.tuples, 1, MAX_TUPLES, "tuples")
         if not 0 < self.seconds < float("inf"):
             raise BadParameter(f"tuples within {self.seconds:g} s; expected more than 0")
 
@@ -275,8 +274,7 @@ class Recorded:
 
 def check_subscriptions(count: int) -> None:
     """Refuse a number of subscriptions that no run can have."""
-    if not 0 < count <= MAX_SUBSCRIPTIONS:
-        raise BadParameter(f"{count} subscriptions; expected 1 to {MAX_SUBSCRIPTIONS}")
+    check_range(count, 1, MAX_SUBSCRIPTIONS, "subscriptions")
 
 
 def chunks_of(tuples: int, *, parts: int = 1) -> Iterator[tuple[int, int]]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.randomness import BLOCK, Stream, Words
-from ..errors import BadParameter
+from ..errors import BadParameter, check_range
 
 MAX_RANKS = 1 << 27
 """Ranks at most: a table has eight bytes for each."""
@@ -23,8 +23,7 @@ class Zipf:
     """A law over ``ranks`` ranks. Raises BadParameter for no ranks, more than MAX_RANKS, or an exponent below 0."""
 
     def __init__(self, ranks: int, exponent: float) -> None:
-        if not 0 < ranks <= MAX_RANKS:
-            raise BadParameter(f"{ranks} distinct constants; expected 1 to {MAX_RANKS}")
+        check_range(ranks, 1, MAX_RANKS, "distinct constants")
         if not 0 <= exponent < 10:
             raise BadParameter(f"a Zipf exponent of {exponent:g}; expected 0 (all alike) or more, and less than 10")
         self.ranks = ranks

@@ -26,8 +26,9 @@ def command(how: How, replicas: str, dying: str, **given: Any) -> None:  # Any: 
     Matches are those of tuples and subscriptions as for load-balance; the strategy decides under which keys they meet. DIR gets all
     runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """
-    from simulations.churn.runs import ChurnRequest, run
-    from simulations.engine.results import numbers
+    from simulations.churn.runs import ChurnRequest, experiment
+    from simulations.engine.results import parse_numbers
 
-    held = numbers(replicas, "--replicas", int) if replicas else ()
-    run_sweep(run, ChurnRequest(replicas=held, dying=numbers(dying, "--dying", float), **given), how)
+    held = parse_numbers(replicas, "--replicas", int) if replicas else ()
+    request = ChurnRequest(replicas=held, dying=parse_numbers(dying, "--dying", float), **given)
+    run_sweep(lambda title: experiment(request, title), how)

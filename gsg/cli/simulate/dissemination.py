@@ -38,15 +38,15 @@ def command(
     DIR gets all runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """
     from simulations.dissemination.cases import DisseminationRequest
-    from simulations.dissemination.runs import run
-    from simulations.engine.results import numbers, two_numbers
+    from simulations.dissemination.runs import experiment
+    from simulations.engine.results import parse_numbers, parse_pair
 
     request = DisseminationRequest(
-        agents=numbers(peers, "--peers", int),
-        views=numbers(views, "--views", int),
-        removed=numbers(removed, "--removed", float),
-        subscribers=numbers(subscribers, "--subscribers", float),
-        hop_ms=two_numbers(hop_ms, "--hop-ms"),
+        agents=parse_numbers(peers, "--peers", int),
+        views=parse_numbers(views, "--views", int),
+        removed=parse_numbers(removed, "--removed", float),
+        subscribers=parse_numbers(subscribers, "--subscribers", float),
+        hop_ms=parse_pair(hop_ms, "--hop-ms"),
         **given,
     )
-    run_sweep(run, request, how)
+    run_sweep(lambda _: experiment(request), how)

@@ -39,10 +39,10 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
     configuration (JSON), and report.html, which needs no network to be read.
     """
     from simulations.engine.places import read_from
-    from simulations.load_balance import seeds as over
     from simulations.load_balance.balance import in_one_thread, on_spark
     from simulations.load_balance.experiments import BalanceRequest, balance
-    from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, shown
+    from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, terminal_table
+    from simulations.load_balance.seeds import seeds_table
 
     request = BalanceRequest(
         events=None if events is None else str(read_from(events, "--events")),
@@ -50,5 +50,5 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
         **given,
     )
     found = run_by(how, balance, request, in_one_thread, on_spark)
-    tables = [shown(found.outcomes), *([over.shown(found.over_seeds)] if found.over_seeds else [])]
+    tables = [terminal_table(found.outcomes), *([seeds_table(found.over_seeds)] if found.over_seeds else [])]
     print_results(how, found.summary(), tables, f"{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)

@@ -24,7 +24,8 @@ def command(how: How, k: str, dead: str, **given: Any) -> None:  # Any: click ch
     Keys are hashes, so how lookups go depends neither on tuples nor on strategies. DIR gets all runs (Parquet), the numbers and the
     run's configuration (JSON), and report.html, which needs no network to be read.
     """
-    from simulations.engine.results import numbers
-    from simulations.routing.runs import RoutingRequest, run
+    from simulations.engine.results import parse_numbers
+    from simulations.routing.runs import RoutingRequest, experiment
 
-    run_sweep(run, RoutingRequest(k=numbers(k, "--k", int), dead=numbers(dead, "--dead", float), **given), how)
+    request = RoutingRequest(k=parse_numbers(k, "--k", int), dead=parse_numbers(dead, "--dead", float), **given)
+    run_sweep(lambda _: experiment(request), how)

@@ -18,9 +18,9 @@ from ..arguments import with_options
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from simulations.engine.results import Findings, Shown
+    from simulations.engine.experiment import Experiment
+    from simulations.engine.results import Table
     from simulations.engine.spark_progress import Progress
-    from simulations.engine.sweep import Player
 
 Title: TypeAlias = Callable[[str], None]
 """Names the part of a run that is under way."""
@@ -143,15 +143,18 @@ def run_by(
         return run(request, engine, how.out, title, how.provenance)
 
 
-def run_sweep(run: Run[Request, Player, Findings], request: Request, how: How) -> None:
-    """Run an experiment that is a sweep over parameters, and print what it came to. Raises SimulationError."""
+def run_sweep(experiment: Callable[[Title], Experiment], how: How) -> None:
+    """Run sweeps over parameters and print what they came to; ``experiment`` makes them. Raises SimulationError."""
+    from simulations.engine.experiment import run
     from simulations.engine.sweep import in_one_thread, on_spark
 
-    findings = run_by(how, run, request, in_one_thread, on_spark)
-    print_results(how, findings.summary, findings.tables, findings.notes)
+    found = run_by(
+        how, lambda make, engine, out, title, made: run(make(title), engine, out, title, made), experiment, in_one_thread, on_spark
+    )
+    print_results(how, found.summary, found.tables, found.notes)
 
 
-def print_results(how: How, summary: list[dict[str, object]], tables: Sequence[Shown], notes: str, left_out: str = "") -> None:
+def print_results(how: How, summary: list[dict[str, object]], tables: Sequence[Table], notes: str, left_out: str = "") -> None:
     """What a run came to, as one JSON document or as tables with what they mean, and what is to be said of its workload."""
     if how.as_json:
         if left_out:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from simulations.churn.runs import ChurnRequest, Losses, Mean, means_of, run, sweep_of
-from simulations.engine.sweep import frame, in_one_thread, on_spark
+from simulations.churn.runs import Case, ChurnRequest, Losses, Mean, experiment, means_of
+from simulations.engine.experiment import run
+from simulations.engine.sweep import Sweep, frame, in_one_thread, on_spark
 from simulations.errors import BadParameter
-from simulations.load_balance.meeting_sample import Meeting, meetings
+from simulations.load_balance.meeting_sample import MeetingSample, sample_meetings
 from simulations.load_balance.plan import peer_ids
 from simulations.load_balance.strategies import parse
 from simulations.workload.workload import COMMON_MIX, Synthetic, parse_mix
@@ -25,9 +26,13 @@ SMALL = ChurnRequest(peers=120, tuples=3_000, subscriptions=200, replicas=(1, 2,
 TUPLES = Synthetic(3_000, (400, 10, 400), seed=4)
 
 
-def meeting(name: str, mix: str = "") -> Meeting:
+def meeting(name: str, mix: str = "") -> MeetingSample:
     subscriptions = TUPLES.subscriptions(300, parse_mix(mix) if mix else COMMON_MIX, 4)
-    return meetings(parse(name), TUPLES, subscriptions, peer_ids(50, 4), 4)
+    return sample_meetings(parse(name), TUPLES, subscriptions, peer_ids(50, 4), 4)
+
+
+def sweep_of(request: ChurnRequest) -> Sweep[Case, Losses]:
+    return experiment(request).sweeps["churn"]
 
 
 def by_setting(losses: list[Losses]) -> dict[tuple[str, int, float], Mean]:
@@ -104,20 +109,20 @@ def test_spark_loses_the_same_in_any_number_of_partitions(spark: SparkSession) -
 
 
 def test_a_run_leaves_a_report_with_all_plots(tmp_path: Path) -> None:
-    findings = run(replace(SMALL, runs=1), in_one_thread, tmp_path)
+    results = run(experiment(replace(SMALL, runs=1)), in_one_thread, tmp_path)
 
-    assert (tmp_path / "report.html").read_text().count("<figure>") == len(findings.figures) == 5
-    assert len(findings.tables[0].cells) == 6
-    assert findings.summary[0]["sampled_matches_unposted"] == 0
+    assert (tmp_path / "report.html").read_text().count("<figure>") == len(results.figures) == 5
+    assert len(results.tables[0].cells) == 6
+    assert results.summary[0]["sampled_matches_unposted"] == 0
 
 
 def test_a_run_that_loses_nothing_is_shown_as_well(tmp_path: Path) -> None:
-    findings = run(replace(SMALL, runs=1, dying=(0.0,)), in_one_thread, tmp_path)
+    results = run(experiment(replace(SMALL, runs=1, dying=(0.0,))), in_one_thread, tmp_path)
 
-    told = findings.tables[0].cells[0][3:]
+    told = results.tables[0].cells[0][3:]
     assert all(re.fullmatch(r"0 of \d+, below [\d.]+%", cell) for cell in (told[0], told[1], *told[3:]))
     assert told[2] == "0%"
-    assert findings.tables[1].cells[0][6] == "0"
+    assert results.tables[1].cells[0][6] == "0"
 
 
 @pytest.mark.parametrize(

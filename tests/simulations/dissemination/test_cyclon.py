@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simulations.dissemination.cyclon import NOBODY, Views
-from simulations.dissemination.diffusion import Diffusion, diffuse
+from simulations.dissemination.diffusion import Diffusion, Walks, diffuse
 from simulations.errors import BadParameter
 
 
@@ -29,7 +29,7 @@ def test_views_stay_sound(agents: int, view: int, exchanged: int, oldest: bool) 
     assert are_sound(asked)
 
     for _ in range(10):
-        asked.round()
+        asked.exchange_all()
 
     assert are_sound(asked)
 
@@ -39,7 +39,7 @@ def test_no_reference_is_lost_while_all_live(oldest: bool) -> None:
     asked = views(oldest=oldest)
 
     for _ in range(20):
-        asked.round()
+        asked.exchange_all()
 
     assert (asked.known != NOBODY).mean() > 0.999
     assert asked.in_degrees().mean() > 19.9
@@ -49,7 +49,7 @@ def test_in_degrees_become_more_even_than_at_random() -> None:
     # At random the number of who know an agent has the variance of its mean; exchange keeps it about there, and never lets it grow.
     asked = views(5_000)
     for _ in range(30):
-        asked.round()
+        asked.exchange_all()
 
     assert asked.in_degrees().std() < 1.2 * np.sqrt(20)
 
@@ -58,7 +58,7 @@ def test_trading_with_the_oldest_spreads_references_evenly() -> None:
     # 20 with a deviation of 2.4 is known of a thousand agents with views of 20 of which 8 are traded.
     asked = views(1_000, oldest=True)
     for _ in range(40):
-        asked.round()
+        asked.exchange_all()
 
     assert asked.in_degrees().mean() == pytest.approx(20, abs=0.1)
     assert asked.in_degrees().std() == pytest.approx(2.4, abs=0.3)
@@ -67,10 +67,10 @@ def test_trading_with_the_oldest_spreads_references_evenly() -> None:
 def test_trading_with_the_oldest_keeps_one_dead_in_a_hundred_thirty_rounds_after_half_of_all_died() -> None:
     asked = views(1_000, oldest=True)
     for _ in range(20):
-        asked.round()
+        asked.exchange_all()
     asked.remove(500)
     for _ in range(30):
-        asked.round()
+        asked.exchange_all()
 
     assert asked.dead_references().mean() / 20 == pytest.approx(0.01, abs=0.006)
 
@@ -82,7 +82,7 @@ def test_the_dead_are_forgotten_in_time() -> None:
 
     seen = []
     for _ in range(60):
-        asked.round()
+        asked.exchange_all()
         seen.append(int(asked.dead_references().sum()))
 
     assert begun > seen[10] > seen[30] > seen[59]
@@ -97,7 +97,7 @@ def test_smaller_views_forget_sooner() -> None:
         asked = views(view=view, exchanged=view // 2)
         asked.remove(100)
         for _ in range(30):
-            asked.round()
+            asked.exchange_all()
         left.append(int(asked.dead_references().sum()))
 
     assert left[0] < left[1]
@@ -106,7 +106,7 @@ def test_smaller_views_forget_sooner() -> None:
 def diffusion(share: float, seed: int = 2) -> Diffusion:
     rng = np.random.default_rng(seed)
     base = Views(500, view=20, exchanged=8, rng=rng)
-    return diffuse(base, share, walks=4, lifetime=20, hop_ms=(100.0, 500.0), rounds=10, rng=rng)
+    return diffuse(base, share, Walks(4, 20, (100.0, 500.0)), rounds=10, rng=rng)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75, 1.0])
@@ -130,7 +130,7 @@ def test_an_event_without_access_point_reaches_nobody() -> None:
     base = Views(500, view=20, exchanged=8, rng=rng)
     base.known[:] = NOBODY
 
-    told = diffuse(base, 0.01, walks=2, lifetime=5, hop_ms=(1.0, 1.0), rounds=1, rng=rng)
+    told = diffuse(base, 0.01, Walks(2, 5, (1.0, 1.0)), rounds=1, rng=rng)
 
     assert not np.isfinite(told.heard_ms).any()
 

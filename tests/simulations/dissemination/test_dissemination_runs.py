@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from simulations.dissemination.cases import DisseminationRequest
-from simulations.dissemination.runs import run, sweeps_of
+from simulations.dissemination.runs import experiment
+from simulations.engine.experiment import run
 from simulations.engine.sweep import frame, in_one_thread, on_spark
 from simulations.errors import BadParameter
 
@@ -23,7 +24,7 @@ SMALL = DisseminationRequest(
 
 
 def test_all_settings_are_run_with_the_fewest_agents_and_larger_ones_once() -> None:
-    removals, events = (sweep.cases for sweep in sweeps_of(SMALL))
+    removals, events = (sweep.cases for sweep in experiment(SMALL).sweeps.values())
 
     assert [(case.agents, case.view, case.form, case.removed) for case in removals[:2]] == [
         (150, 12, "oldest", 0.2),
@@ -39,7 +40,7 @@ def test_a_thousand_agents_do_what_is_known_of_cyclon(tmp_path: Path) -> None:
     # Views of 20 of which 8 are traded: known by 20 with a deviation of 2.4; half removed, 1 % of references after 30 rounds.
     request = DisseminationRequest(agents=(1_000,), views=(20,), removed=(0.5,), subscribers=(1.0,), rounds=32, runs=1)
 
-    oldest, random, event = run(request, in_one_thread, tmp_path).summary
+    oldest, random, event = run(experiment(request), in_one_thread, tmp_path).summary
 
     assert (oldest["form"], random["form"], event["kind"]) == ("oldest", "random", "diffusion")
     assert oldest["in_degree_mean"] == pytest.approx(20, abs=0.1)
@@ -50,7 +51,7 @@ def test_a_thousand_agents_do_what_is_known_of_cyclon(tmp_path: Path) -> None:
 
 
 def test_counts_of_a_round_are_whole() -> None:
-    rounds = in_one_thread()(sweeps_of(SMALL)[0])
+    rounds = in_one_thread()(experiment(SMALL).sweeps["view exchange"])
 
     for one in rounds:
         living = one.agents - round(one.removed * one.agents)
@@ -62,7 +63,7 @@ def test_counts_of_a_round_are_whole() -> None:
 
 
 def test_an_event_is_counted_when_each_subscriber_hears_first() -> None:
-    for one in in_one_thread()(sweeps_of(SMALL)[1]):
+    for one in in_one_thread()(experiment(SMALL).sweeps["diffusion"]):
         assert sum(one.heard) == one.reached <= one.subscribed == round(one.subscribers * one.agents)
         assert one.median_ms <= one.p99_ms <= one.last_ms < len(one.heard) * one.slice_ms
 
@@ -70,7 +71,7 @@ def test_an_event_is_counted_when_each_subscriber_hears_first() -> None:
 def test_spark_plays_the_same_in_any_number_of_partitions(spark: SparkSession) -> None:
     from pyspark.testing import assertDataFrameEqual
 
-    removals, events = sweeps_of(replace(SMALL, agents=(60,), rounds=3, removed=(0.5,), runs=1))
+    removals, events = experiment(replace(SMALL, agents=(60,), rounds=3, removed=(0.5,), runs=1)).sweeps.values()
 
     assert on_spark(spark, partitions=3)(removals) == in_one_thread()(removals)
     assert on_spark(spark, partitions=1)(events) == in_one_thread()(events)
@@ -78,26 +79,26 @@ def test_spark_plays_the_same_in_any_number_of_partitions(spark: SparkSession) -
 
 
 def test_a_run_leaves_a_report_with_all_figures_of_the_paper(tmp_path: Path) -> None:
-    findings = run(SMALL, in_one_thread, tmp_path)
+    results = run(experiment(SMALL), in_one_thread, tmp_path)
 
     text = (tmp_path / "report.html").read_text()
-    assert text.count("<figure>") == len(findings.figures) == 11
+    assert text.count("<figure>") == len(results.figures) == 11
     assert all(f"Figures {figures}" in text for figures in ("4 and 5", "6 and 7", "8 and 9", "10 to 14"))
-    assert [len(shown.cells) for shown in findings.tables] == [10, 4]
+    assert [len(shown.cells) for shown in results.tables] == [10, 4]
 
 
 def test_nobody_removed_and_nobody_reached_are_shown_as_well(tmp_path: Path) -> None:
     request = replace(SMALL, removed=(0.0,), hop_ms=(0.0, 0.0), subscribers=(0.04,), lifetime=1, walks=1, seed=5)
 
-    findings = run(request, in_one_thread, tmp_path)
+    results = run(experiment(request), in_one_thread, tmp_path)
 
-    assert all(re.fullmatch(r"0 of [\d,]+, below 0\.\d+%", cells[7]) for cells in findings.tables[0].cells)
+    assert all(re.fullmatch(r"0 of [\d,]+, below 0\.\d+%", cells[7]) for cells in results.tables[0].cells)
 
 
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [({"walks": 0}, "0 walks of 20 hops"), ({"lifetime": 0}, "4 walks of 0 hops"), ({"seed": -1}, "seed -1")],
 )
-def test_what_makes_no_sense_is_refused(wrong: dict[str, int], problem: str, tmp_path: Path) -> None:
+def test_what_makes_no_sense_is_refused(wrong: dict[str, int], problem: str) -> None:
     with pytest.raises(BadParameter, match=problem):
-        run(replace(SMALL, **wrong), in_one_thread, tmp_path)  # type: ignore[arg-type]  # whole numbers, all of them
+        experiment(replace(SMALL, **wrong))  # type: ignore[arg-type]  # whole numbers, all of them

@@ -19,35 +19,36 @@ COUNT = """
 from simulations.load_balance.balance import add_blocks, blocks_of, sums_of_blocks
 from simulations.load_balance.plan import make_plan, peer_ids
 from simulations.load_balance.strategies import STANDARD, parse
-from simulations.load_balance.counted_loads import Loads, Tally
+from simulations.load_balance.counted_loads import LoadCounter, Loads
 from simulations.workload.workload import COMMON_MIX, Synthetic
 
 tuples = Synthetic(300, (20, 3, 20))
 for name in STANDARD:
     plan = make_plan(parse(name), tuples, tuples.subscriptions(20, COMMON_MIX, 1), peer_ids(9, 1))
-    tally = Tally(plan)
-    tally.add(tuples.chunk(0, 300))
-    counted, loads = tally.loads(), Loads.none(9)
+    counter = LoadCounter(plan)
+    counter.count_chunk(tuples.chunk(0, 300))
+    counted, loads = counter.loads(), Loads.zero(9)
     for batch in sums_of_blocks(blocks_of(counted)):
         add_blocks(loads, batch)
     assert loads.tuples.tolist() == counted.tuples.tolist()
 """
 LOOK_UP = """
-from simulations.routing.runs import RoutingRequest, cases_of, play
+from simulations.routing.runs import RoutingRequest, experiment as routing
 
-assert [way.lookups for way in play(cases_of(RoutingRequest(peers=30, lookups=20))[0])] == [20]
+sweep = routing(RoutingRequest(peers=30, lookups=20)).sweeps["lookups"]
+assert [way.lookups for way in sweep.play(sweep.cases[0])] == [20]
 """
 LOSE = """
-from simulations.churn.runs import ChurnRequest, sweep_of
+from simulations.churn.runs import ChurnRequest, experiment as churn
 
-sweep = sweep_of(ChurnRequest(peers=30, tuples=300, subscriptions=50, runs=1, epochs=1).completed())
+sweep = churn(ChurnRequest(peers=30, tuples=300, subscriptions=50, runs=1, epochs=1)).sweeps["churn"]
 assert list(sweep.play(sweep.cases[0]))
 """
 SPREAD = """
 from simulations.dissemination.cases import DisseminationRequest
-from simulations.dissemination.runs import sweeps_of
+from simulations.dissemination.runs import experiment as dissemination
 
-for sweep in sweeps_of(DisseminationRequest(agents=(60,), views=(5,), settle=3, rounds=3, runs=1)):
+for sweep in dissemination(DisseminationRequest(agents=(60,), views=(5,), settle=3, rounds=3, runs=1)).sweeps.values():
     assert list(sweep.play(sweep.cases[0]))
 """
 DRIVE = """

@@ -9,7 +9,7 @@ import pytest
 
 from simulations.engine.html_page import Figure, page
 from simulations.engine.plots import MARKED, Line, Point, legend, lines_plot, named, points_plot
-from simulations.engine.results import drawn
+from simulations.engine.results import line_figure
 
 SHAPES = {"circle": "o", "rect": "s", "path": "^"}
 
@@ -65,7 +65,7 @@ def test_markers_are_told_apart_as_dashes_are() -> None:
 
 
 def test_swatches_keep_their_size_beside_plots_that_fill_the_page() -> None:
-    figure = drawn("here", [line(3, 0), line(3, 8)], x="x", y="y", caption="Something.")
+    figure = line_figure("here", [line(3, 0), line(3, 8)], x="x", y="y", caption="Something.")
     text = page("title", "lead", "", "notes", [figure, Figure("<svg></svg>", "plain")], {})
 
     rules = dict(re.findall(r"([^{}]+?) *\{ *([^{}]+?) *\}", text.partition("<style>")[2].partition("</style>")[0]))

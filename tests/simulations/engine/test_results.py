@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from simulations.engine.html_page import Figure
-from simulations.engine.results import Findings, Shown, check_seed, made, numbers, save
+from simulations.engine.results import Results, Table, check_seed, parse_numbers, prepare_folder, save
 from simulations.errors import BadParameter
 
 
@@ -19,11 +19,11 @@ class Counted:
     times: tuple[int, ...]
 
 
-FINDINGS = Findings(
+RESULTS = Results(
     title="What was counted",
     lead="1 < 2.",
     notes="Counted by hand.",
-    tables=[Shown(("name", "times"), [("a & b", "3")])],
+    tables=[Table(("name", "times"), [("a & b", "3")])],
     figures=[Figure("<svg></svg>", "Nothing.", "<span>a line</span>")],
     summary=[{"mean": 1.5}],
     rows={"counted": [Counted("a & b", (1, 2)), Counted("c", ())]},
@@ -33,8 +33,9 @@ FINDINGS = Findings(
 def test_rows_numbers_configuration_and_report_are_left_in_a_folder(tmp_path: Path) -> None:
     from pyarrow import parquet
 
-    folder = made(tmp_path / "a" / "b")
-    save(folder, FINDINGS, {"seed": 2})
+    folder = tmp_path / "a" / "b"
+    prepare_folder(folder)
+    save(folder, RESULTS, {"seed": 2})
 
     assert parquet.read_table(folder / "counted.parquet").column("times").to_pylist() == [[1, 2], []]
     assert json.loads((folder / "summary.json").read_text()) == [{"mean": 1.5}]
@@ -53,7 +54,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_line_before_anything_runs(tmp
     (tmp_path / "file").write_text("")
 
     with pytest.raises(BadParameter, match=r"^cannot write to .*file: "):
-        made(tmp_path / "file")
+        prepare_folder(tmp_path / "file")
 
 
 @pytest.mark.parametrize("taken", ["summary.json", "counted.parquet"])
@@ -61,12 +62,12 @@ def test_results_that_cannot_be_written_are_one_clear_line(tmp_path: Path, taken
     (tmp_path / taken).mkdir()
 
     with pytest.raises(BadParameter, match=r"^cannot write to .*$"):
-        save(tmp_path, replace(FINDINGS), {})
+        save(tmp_path, RESULTS, {})
 
 
 def test_a_list_of_numbers_is_taken_in_order_and_once() -> None:
-    assert numbers("8,4, 8,16", "--k", int) == (4, 8, 16)
-    assert numbers("0.5,0", "--dead", float) == (0.0, 0.5)
+    assert parse_numbers("8,4, 8,16", "--k", int) == (4, 8, 16)
+    assert parse_numbers("0.5,0", "--dead", float) == (0.0, 0.5)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ def test_a_list_of_numbers_is_taken_in_order_and_once() -> None:
 )
 def test_a_list_that_holds_no_numbers_is_one_clear_line(text: str, problem: str) -> None:
     with pytest.raises(BadParameter) as refused:
-        numbers(text, "--k", int)
+        parse_numbers(text, "--k", int)
 
     assert str(refused.value) == problem
 
@@ -93,10 +94,11 @@ def test_a_seed_has_its_range() -> None:
 
 def test_what_an_earlier_run_wrote_is_removed_and_other_files_stay(tmp_path: Path) -> None:
     (tmp_path / "mine.parquet").touch()
-    save(made(tmp_path), FINDINGS, {})
+    prepare_folder(tmp_path)
+    save(tmp_path, RESULTS, {})
     (tmp_path / "other.parquet").touch()
 
-    made(tmp_path)
+    prepare_folder(tmp_path)
 
     assert sorted(file.name for file in tmp_path.iterdir()) == ["configuration.json", "mine.parquet", "other.parquet"]
 
@@ -119,7 +121,7 @@ def test_a_configuration_that_is_none_of_ours_removes_nothing(tmp_path: Path, co
         file.touch()
     (tmp_path / "out" / "configuration.json").write_text(configuration)
 
-    made(tmp_path / "out")
+    prepare_folder(tmp_path / "out")
 
     assert all(file.exists() for file in mine)
     assert (tmp_path / "out" / "configuration.json").read_text() == configuration

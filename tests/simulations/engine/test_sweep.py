@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from simulations.engine.randomness import Stream
-from simulations.engine.sweep import MAX_CASES, Sweep, frame, in_one_thread, on_spark, table_of
+from simulations.engine.sweep import MAX_CASES, Sweep, arrow_table, frame, in_one_thread, on_spark
 from simulations.errors import BadParameter, JobFailed
 
 if TYPE_CHECKING:
@@ -88,4 +88,4 @@ def test_no_partitions_and_too_many_runs_are_refused(spark: SparkSession) -> Non
 def test_rows_become_a_table() -> None:
     rows = in_one_thread()(SWEEP)
 
-    assert [Drawn(**{**row, "counts": tuple(row["counts"])}) for row in table_of(rows).to_pylist()] == rows
+    assert [Drawn(**{**row, "counts": tuple(row["counts"])}) for row in arrow_table(rows).to_pylist()] == rows

@@ -10,11 +10,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from simulations.engine.html_page import write_page
 from simulations.engine.plots import Line, legend, lines_plot
 from simulations.errors import BadParameter
 from simulations.load_balance.balance import Outcome, in_one_thread, run
 from simulations.load_balance.plan import peer_ids
-from simulations.load_balance.report import Growth, report, write_report
+from simulations.load_balance.report import Growth, report
 from simulations.load_balance.strategies import parse
 from simulations.workload.workload import COMMON_MIX, Synthetic
 
@@ -86,6 +87,6 @@ def test_the_legend_tells_many_lines_apart() -> None:
     assert len(set(entries)) == 20
 
 
-def test_a_report_that_cannot_be_written_is_one_clear_line(outcomes: list[Outcome], tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match=r"cannot write .*: no such file or directory"):
-        write_report(tmp_path / "gone" / "report.html", outcomes, [GROWTH, GROWTH], {})
+        write_page(tmp_path / "gone" / "report.html", "")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from simulations.engine.experiment import run
 from simulations.engine.sweep import Sweep, frame, in_one_thread, on_spark
 from simulations.errors import BadParameter
-from simulations.routing.runs import RoutingRequest, Ways, cases_of, means_of, play, run
+from simulations.routing.runs import Case, RoutingRequest, Ways, experiment, means_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,9 +20,13 @@ if TYPE_CHECKING:
 SMALL = RoutingRequest(peers=2_000, lookups=1_500, k=(2, 8), dead=(0.0, 0.3, 0.6))
 
 
+def sweep_of(request: RoutingRequest) -> Sweep[Case, Ways]:
+    return experiment(request).sweeps["lookups"]
+
+
 @pytest.fixture(scope="module")
 def ways() -> dict[tuple[int, int, float], Ways]:
-    found = in_one_thread()(Sweep(Ways, cases_of(replace(SMALL, runs=1)), play))
+    found = in_one_thread()(sweep_of(replace(SMALL, runs=1)))
     return {(way.peers, way.k, way.dead): way for way in found}
 
 
@@ -49,13 +54,15 @@ def test_ways_are_counted_whole(ways: dict[tuple[int, int, float], Ways]) -> Non
 
 def test_ways_of_ten_thousand_peers_are_as_long_as_is_known() -> None:
     # 3.08 hops in the mean at 10^4 peers with buckets of 8, by 1,500 lookups among samples of Python's, one by one.
-    (way,) = play(cases_of(RoutingRequest(peers=10_000, lookups=5_000, k=(8,), dead=(0.0,)))[0])
+    sweep = sweep_of(RoutingRequest(peers=10_000, lookups=5_000, k=(8,), dead=(0.0,)))
+
+    (way,) = sweep.play(sweep.cases[0])
 
     assert way.mean_hops == pytest.approx(3.08, abs=0.1)
 
 
 def test_a_mean_is_that_of_overlays_and_says_how_far_they_are_apart() -> None:
-    ways = in_one_thread()(Sweep(Ways, cases_of(replace(SMALL, k=(2,), dead=(0.3,), runs=6)), play))
+    ways = in_one_thread()(sweep_of(replace(SMALL, k=(2,), dead=(0.3,), runs=6)))
 
     (mean,) = [mean for mean in means_of(ways) if (mean.peers, mean.dead) == (2_000, 0.3)]
 
@@ -70,37 +77,37 @@ def test_a_mean_is_that_of_overlays_and_says_how_far_they_are_apart() -> None:
 
 
 def test_lookups_are_the_same_however_many_go_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = cases_of(SMALL)[1]
-    (together,) = play(case)
+    sweep = sweep_of(SMALL)
+    (together,) = sweep.play(sweep.cases[1])
     monkeypatch.setattr("simulations.routing.runs.CHUNK", 400)
 
-    assert list(play(case)) == [together]
+    assert list(sweep.play(sweep.cases[1])) == [together]
 
 
 def test_spark_finds_the_same_in_any_number_of_partitions(spark: SparkSession) -> None:
     from pyspark.testing import assertDataFrameEqual
 
-    sweep = Sweep(Ways, cases_of(replace(SMALL, lookups=300, k=(2,), runs=2)), play)
+    sweep = sweep_of(replace(SMALL, lookups=300, k=(2,), runs=2))
 
     assert on_spark(spark, partitions=3)(sweep) == in_one_thread()(sweep)
     assertDataFrameEqual(frame(spark, sweep, 1), frame(spark, sweep, 16))
 
 
 def test_a_run_leaves_numbers_and_a_report_with_all_plots(tmp_path: Path) -> None:
-    findings = run(replace(SMALL, lookups=200), in_one_thread, tmp_path)
+    results = run(experiment(replace(SMALL, lookups=200)), in_one_thread, tmp_path)
 
     text = (tmp_path / "report.html").read_text()
-    assert text.count("<figure>") == len(findings.figures) == 7
+    assert text.count("<figure>") == len(results.figures) == 7
     assert "200 lookups in each of 5 overlays of up to 2,000 peers" in text
-    assert len(findings.tables[0].cells) == 6
-    assert json.loads((tmp_path / "summary.json").read_text())[0]["found"] == findings.summary[0]["found"]
+    assert len(results.tables[0].cells) == 6
+    assert json.loads((tmp_path / "summary.json").read_text())[0]["found"] == results.summary[0]["found"]
     assert {path.name for path in tmp_path.iterdir()} == {"configuration.json", "lookups.parquet", "report.html", "summary.json"}
 
 
 def test_overlays_in_which_no_lookup_succeeds_are_shown_as_well(tmp_path: Path) -> None:
-    findings = run(RoutingRequest(peers=3_000, lookups=3, k=(1,), dead=(0.97,)), in_one_thread, tmp_path)
+    results = run(experiment(RoutingRequest(peers=3_000, lookups=3, k=(1,), dead=(0.97,))), in_one_thread, tmp_path)
 
-    assert findings.tables[0].cells[1][2:6] == ("0 of 15, below 19%", "", "", "")
+    assert results.tables[0].cells[1][2:6] == ("0 of 15, below 19%", "", "", "")
 
 
 @pytest.mark.parametrize(
@@ -116,6 +123,6 @@ def test_overlays_in_which_no_lookup_succeeds_are_shown_as_well(tmp_path: Path) 
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_made(wrong: dict[str, object], problem: str, tmp_path: Path) -> None:
     with pytest.raises(BadParameter, match=problem):
-        run(replace(SMALL, **wrong), in_one_thread, tmp_path / "out")  # type: ignore[arg-type]  # one field each
+        run(experiment(replace(SMALL, **wrong)), in_one_thread, tmp_path / "out")  # type: ignore[arg-type]  # one field each
 
     assert not (tmp_path / "out").exists()
