@@ -1,8 +1,8 @@
 """Tests that a text contains another: each part is asked for only in texts that have its rarest three characters.
 
-A text of n characters has at most n - 2 different triples; each names the parts that wait under it, and only those are searched for.
-(Trigram index; Zobel, Moffat and Sacks-Davis, "Searching large lexicons for partially specified terms using compressed inverted
-files", 1993.) Parts of fewer than three characters are searched for in each text.
+A text of n characters has at most n - 2 different triples; each names the parts that wait under it, and only those are searched
+for. (Trigram index; Zobel, Moffat and Sacks-Davis, "Searching large lexicons for partially specified terms using compressed
+inverted files", 1993.) Parts of fewer than three characters are searched for in each text.
 """
 
 from __future__ import annotations

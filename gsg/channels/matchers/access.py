@@ -1,9 +1,9 @@
 """Under which test of a condition it waits: an event that does not pass that test is spared the condition.
 
-An *access* is a test that an event looks up instead of trying: that a field at the top level equals a constant, or is there at all. A
-condition waits under one of the tests that it requires, and where it is an ``or``, under one of each part. So that few events meet it,
-it waits where the fewest others do. (An access child as in A-Tree, Ji and Jacobsen, SIGMOD 2021; the rarest constant first as
-throughout this project.)
+An *access* is a test that an event looks up instead of trying: that a field at the top level equals a constant, or is there at
+all. A condition waits under one of the tests that it requires, and where it is an ``or``, under one of each part. So that few
+events meet it, it waits where the fewest others do. (An access child as in A-Tree, Ji and Jacobsen, SIGMOD 2021; the rarest
+constant first as throughout this project.)
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class _FieldTests:
     def passed(self, value: object) -> int:
         """Conditions of which the value passes a test."""
         kind = value.__class__
-        found = 0 if kind is list or kind is dict else self.equal.passed(key_of(value))  # type: ignore[arg-type]  # it hashes
+        found = 0 if kind is list or kind is dict else self.equal.passed(key_of(value))
         if isinstance(value, str):
             found |= self.texts.passed(value)
             folded = ""
@@ -235,7 +235,7 @@ def _changes(tests: _FieldTests, part: Condition) -> Iterator[tuple[Change, Chan
     match part:
         case Comparison("=", _, Constant(value)):
             key = key_of(value)
-            yield lambda bit: tests.equal.insert(key, bit), lambda bit: tests.equal.remove(key, bit)  # type: ignore[arg-type]  # it hashes
+            yield lambda bit: tests.equal.insert(key, bit), lambda bit: tests.equal.remove(key, bit)
         case Comparison(operator, _, Constant(value)):
             bounds = tests.texts if isinstance(value, str) else tests.numbers
             yield lambda bit: bounds.insert(operator, value, bit), lambda bit: bounds.remove(operator, value, bit)

@@ -1,10 +1,10 @@
 """Compile: conditions wait under a test that they require, and those that wait at one place are one generated function.
 
-    event ──> for each field: the value's bucket, and that of any value ──> buckets within, by a second test ──> a leaf: one function
+    event ──> by field: the value's bucket, and that of any value ──> buckets within, by a second test ──> a leaf: one function
 
-Filman and Lee, section "Event channel algorithms", left it open. One function for all conditions takes seconds to make, and a change
-makes all of it anew; so a leaf is small, is made when it has been tried often enough, and what changed since is tried beside it. At
-most one function is made while an event is matched, so no event waits for long.
+Filman and Lee, section "Event channel algorithms", left it open. One function for all conditions takes seconds to make, and a
+change makes all of it anew; so a leaf is small, is made when it has been tried often enough, and what changed since is tried
+beside it. At most one function is made while an event is matched, so no event waits for long.
 """
 
 from __future__ import annotations

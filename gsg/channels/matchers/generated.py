@@ -1,8 +1,8 @@
 """Some conditions as one Python function, in which what they have in common is computed once.
 
-Filman and Lee, section "Event channel algorithms", Compile: the subscriptions are one program. A part that most conditions have comes
-first, and what else they require inside it, so a rule that is more special than another stands within that one; ``(> x 7)`` stands
-behind ``(> x 3)``, which it implies.
+Filman and Lee, section "Event channel algorithms", Compile: the subscriptions are one program. A part that most conditions have
+comes first, and what else they require inside it, so a rule that is more special than another stands within that one; ``(> x 7)``
+stands behind ``(> x 3)``, which it implies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Memo: which conditions an event with a set of fields can meet is remembered for that set.
 
-Filman and Lee, section "Event channel algorithms". They clear the whole memory at each change; here a change concerns the remembered
-sets that hold all that the condition requires, and no others.
+Filman and Lee, section "Event channel algorithms". They clear the whole memory at each change; here a change concerns the
+remembered sets that hold all that the condition requires, and no others.
 """
 
 from __future__ import annotations

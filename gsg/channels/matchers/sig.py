@@ -1,7 +1,7 @@
 """Sig: a condition is looked at only where an event has all the fields that it requires.
 
-Filman and Lee, section "Event channel algorithms". Required sets are whole numbers, one bit a name, and equal ones are one entry, so
-that each is compared once an event. What is required is less than what a condition names: see languages/signature.py.
+Filman and Lee, section "Event channel algorithms". Required sets are whole numbers, one bit a name, and equal ones are one entry,
+so that each is compared once an event. What is required is less than what a condition names: see languages/signature.py.
 """
 
 from __future__ import annotations
