@@ -84,11 +84,13 @@ class Stream:
         """Keep an event for the reader."""
         if self._ended is not None:
             self.dropped += 1
+            if isinstance(self._ended, Overrun):
+                self._ended.lost = self.dropped
             return
         if len(self._unread) >= self._limit:
             self.dropped += 1
             if not self._drops:
-                self._ended = Overrun(f"{self._limit:,} events were unread; read faster, or with overflow='drop_oldest'")
+                self._ended = Overrun(f"{self._limit:,} events were unread; read faster, or with overflow='drop_oldest'", lost=1)
                 return
             self._unread.popleft()
         self._unread.append(event)
