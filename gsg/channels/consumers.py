@@ -32,7 +32,7 @@ class LogFile:
     def publish(self, event: Event) -> None:
         """Write an event."""
         line = to_json({"source": event.source, "number": event.number, "event": event.fields})
-        self._handler.emit(LogRecord("gsg.channels", INFO, "", 0, line.replace("%", "%%"), (), None))
+        self._handler.emit(LogRecord("gsg.channels", INFO, "", 0, line, (), None))
 
     def close(self) -> None:
         """Close the file."""

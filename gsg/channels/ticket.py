@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from .events import Event
 from .languages.expressions import Condition
 from .report import Report
-
-if TYPE_CHECKING:
-    from .channel import Channel
 
 Consume = Callable[[Event], object]
 
@@ -59,6 +56,16 @@ class Asked:
     deliver: Deliver = Deliver.EACH
 
 
+class Owner(Protocol):
+    """What a ticket asks of its channel."""
+
+    def modify(self, ticket: Ticket, text: str, *, language: str | None, report: str | None, deliver: str | None) -> None:
+        """As :meth:`Ticket.modify`."""
+
+    def enter_state(self, ticket: Ticket, state: State) -> None:
+        """Suspend, resume or cancel a subscription."""
+
+
 @dataclass(slots=True, eq=False)
 class Ticket:
     """Manages one subscription. The counts are since it was made."""
@@ -66,7 +73,7 @@ class Ticket:
     number: int
     asked: Asked
     consume: Consume = field(repr=False)
-    channel: Channel = field(repr=False)
+    channel: Owner = field(repr=False)
     asker: str = ""
     """Who asks, for events that name their readers."""
     private: bool = False
