@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 
@@ -34,9 +35,8 @@ def test_a_table_has_each_event_once(tmp_path) -> None:
     channel.publish({"n": 1, "kind": "x"})
     table.close()
 
-    found = (
-        sqlite3.connect(tmp_path / "events.db").execute("""SELECT json_extract(event, '$.kind') FROM "the ""table\"""").fetchall()
-    )
+    with contextlib.closing(sqlite3.connect(tmp_path / "events.db")) as database:
+        found = database.execute("""SELECT json_extract(event, '$.kind') FROM "the table" """).fetchall()
     assert found == [("x",)]
 
 

@@ -29,7 +29,7 @@ def test_intervals_pass_what_the_comparison_passes(seed: int) -> None:
             passed = index.passed(value)
 
             assert passed == sum(1 << each for each, (name, bound) in live.items() if COMPARE[name](value, bound))
-    assert len(index) == len({test for test in live.values()})
+    assert len(index) == len(set(live.values()))
 
 
 def test_an_interval_by_another_operator_is_refused() -> None:
