@@ -72,6 +72,8 @@ class Channel:
         self._closure: Condition | None = None
         self.on_interests: list[Callable[[], None]] = []
         """Called when the closure may be another one."""
+        self.on_event: list[Callable[[Event], None]] = []
+        """Called with each event that came for the first time, before consumers are told."""
         self.published = 0
         """Events that came to it for the first time."""
         self.delivered = 0
@@ -141,6 +143,8 @@ class Channel:
             self._is_telling = False
 
     def _tell(self, event: Event) -> None:
+        for hear in self.on_event:
+            hear(event)
         waits = self._waits
         found = self._matcher.match(event.fields, event.environment)
         for number in sorted(found) if len(found) > 1 else found:
@@ -266,6 +270,10 @@ class Channel:
         if self._closure is None:
             self._closure = closure_of((_shown(ticket) for ticket in self._waits.values()), self.relations)
         return written(self._closure)
+
+    def askers(self) -> list[str]:
+        """Who asks here, without repetition: for events that name their readers."""
+        return sorted({ticket.asker for ticket in self._waits.values()})
 
     def tickets(self) -> list[Ticket]:
         """All subscriptions that are not cancelled, in the order in which they were made."""
