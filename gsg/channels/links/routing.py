@@ -154,6 +154,11 @@ class Routing:
         """The names of those with whom there is a link that is up."""
         return sorted(link.name for link in self._links.values() if link.state is State.UP)
 
+    @property
+    def known(self) -> int:
+        """Of how many other channels the interests are known."""
+        return len(self._known)
+
     # --- messages ---------------------------------------------------------------------------------------------------------------
 
     def received(self, origin: str, message: Message) -> None:
