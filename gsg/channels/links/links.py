@@ -33,8 +33,8 @@ HEARTBEAT_S: Final = 5.0
 AGAIN_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0)
 """After how long a link that could not be made is tried again, each time; the last one holds from then on."""
 MAX_UNSENT: Final = 32 * 1024 * 1024
-"""Bytes that wait to be sent on a link. At the limit it is broken, as the neighbour reads too slowly, and goes on where it was when it is
-made again."""
+"""Bytes that wait to be sent on a link. At the limit it is broken, as the neighbour reads too slowly, and goes
+on where it was when it is made again."""
 
 
 class Links:

@@ -156,8 +156,8 @@ class Routing:
 
     @property
     def known(self) -> int:
-        """Of how many other channels the interests are known."""
-        return len(self._known)
+        """Of how many other channels that are reached now the interests are known."""
+        return len(self._known.keys() & set().union(*self._behind.values()))
 
     # --- messages ---------------------------------------------------------------------------------------------------------------
 
