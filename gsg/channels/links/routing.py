@@ -93,8 +93,8 @@ class Routing:
         self._behind: dict[str, frozenset[str]] = {}
         """By neighbour: who is reached by it and not only through this channel."""
         self._own = Interests(channel.source, 0, "false", [], [])
-        self._from: str = ""
-        """The neighbour whose event is being taken."""
+        self._taking: tuple[str, Event] | None = None
+        """The neighbour whose event is being taken, and the event: what consumers publish meanwhile is not the neighbour's."""
         self.lost = 0
         """Events that a neighbour was owed when it was given up."""
         self.announced = 0
@@ -191,11 +191,11 @@ class Routing:
             event = event_of(message)
         except BadTerm as error:
             raise PeerMisbehaved(f"channel {link.name} tells of what is no event: {error}") from None
-        self._from = link.origin
+        self._taking = link.origin, event
         try:
             self._channel.publish(event)
         finally:
-            self._from = ""
+            self._taking = None
         if link.taken - link.said >= TAKEN_EVERY:
             self.nothing_to_read(link.origin)
 
@@ -205,9 +205,10 @@ class Routing:
 
     def _pass_on(self, event: Event) -> None:
         """The channel has taken an event for the first time: tell it wherever somebody wants it."""
+        came_by = self._taking[0] if self._taking is not None and self._taking[1] is event else ""
         interested = None
         for link in list(self._links.values()):
-            if link.origin == self._from:
+            if link.origin == came_by:
                 continue
             if interested is None:
                 interested = {origin for origin, known in self._known.items() if self._wants(known, event)}
