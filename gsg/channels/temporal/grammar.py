@@ -20,7 +20,7 @@ import re
 from typing import Final
 
 from ...languages.bad_text import Mistake, bad_text
-from ..languages.expressions import And, Comparison, Condition, Exists, Field
+from ..languages.expressions import And, Comparison, Condition, Constant, Exists, Expression, Field
 from ..languages.predicate import MIRRORED, PredicateReader, all_of, did_you_mean, expect_operands, is_constant, word
 from ..languages.relations import Relations
 from ..languages.syntax import Atom, Form, Kind, Node, read_all
@@ -119,9 +119,8 @@ class _Reader:
         operator = form.operator
         is_condition = operator is not None and (operator in _CONDITIONS or operator in self._relations)
         if not form.items or (is_condition and len(form.items) != 2):
-            raise Mistake(
-                form.start, f"({operator or ''} ...) in an event; expected a field, or (where ({operator or '= type 1'} ...))"
-            )
+            shown = f"({operator} ...)" if operator else "()"
+            raise Mistake(form.start, f"{shown} in an event; expected a field, or (where {shown})")
         field = self._predicates.field(form.items[0])
         if len(form.items) != 2:
             raise Mistake(
@@ -205,9 +204,22 @@ class _TestReader(PredicateReader):
         self._known = known
 
     def condition(self, node: Node) -> Condition:
+        if isinstance(node, Atom) and node.kind is Kind.VARIABLE:
+            raise Mistake(node.start, f"?{node.value} is no condition; expected a list such as (= ?{node.value} 1)")
         if isinstance(node, Form) and node.operator == "eq":
             node = Form((Atom(Kind.SYMBOL, "=", node.items[0].start), *node.items[1:]), node.start)
         return super().condition(node)
+
+    def _compared(self, form: Form, operator: str, left: Expression, right: Expression) -> Condition:
+        if isinstance(left, Constant) and isinstance(right, Constant):
+            raise Mistake(form.start, f"({form.operator} ...) of two constants; expected a ?variable on one side")
+        return super()._compared(form, operator, left, right)
+
+    def _not_constant(self, node: Node) -> Expression:
+        value = self.value(node)
+        if isinstance(value, Constant):
+            raise Mistake(node.start, f"{word(value.value)}: a constant where a ?variable is expected")
+        return value
 
     def field(self, node: Node) -> Field:
         if isinstance(node, Atom) and node.kind is Kind.VARIABLE:
