@@ -11,7 +11,8 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Final, TypeAlias
 
-from .memory import Index, Memory, Record
+from .index import Index, Record
+from .memory import Memory
 from .plan import ABSENT, AbsencePlan, Place, checks_hold
 from .search import Found, keys_at
 
@@ -46,6 +47,9 @@ class Timers:
         self._heap: list[_Entry] = []
         self._serial = count()
         self._over = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
 
     def start(self, waiting: Waiting) -> None:
         """Let a match become due."""

@@ -22,8 +22,9 @@ from ..matchers.compile import Compile
 from ..matchers.matcher import Matcher
 from ..values import Value
 from .absence import Absences, Timers
-from .memory import Memory, Record
-from .plan import Plan, Shape
+from .index import Record
+from .memory import Memory
+from .plan import Place, Plan, Shape
 from .query import TemporalQuery, Window
 from .search import Found, Search, TooManySteps
 
@@ -47,17 +48,31 @@ class Limits:
     """Matches that wait for an absence."""
 
 
-class Match(NamedTuple):
+class Match:
     """Events that are as a subscription says."""
 
-    number: int
-    """Of the subscription."""
-    events: tuple[Event, ...]
-    """By pattern; one event may be there several times."""
-    bindings: dict[str, Value]
-    """What each variable is bound to, in the first pattern that has it."""
-    arrivals: tuple[int, ...]
-    """The arrival numbers of the events."""
+    __slots__ = ("_found", "_places", "arrivals", "number")
+
+    def __init__(self, number: int, found: Found, arrivals: tuple[int, ...], places: tuple[tuple[str, Place], ...]) -> None:
+        self.number = number
+        """Of the subscription."""
+        self.arrivals = arrivals
+        """The arrival numbers of the events."""
+        self._found = found
+        self._places = places
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """By pattern; one event may be there several times."""
+        return tuple([record.event for record in self._found])
+
+    @property
+    def bindings(self) -> dict[str, Value]:
+        """What each variable is bound to, in the first pattern that has it."""
+        return {name: self._found[pattern].values[column] for name, (pattern, column) in self._places}
+
+    def __repr__(self) -> str:
+        return f"Match(number={self.number}, arrivals={self.arrivals}, bindings={self.bindings})"
 
 
 class Stopped(NamedTuple):
@@ -144,8 +159,8 @@ class TemporalMatcher:
 
     def happened(self, event: Event, now_s: float) -> list[Match]:
         """An event arrives. Gives the matches that were due by now, then those that it completes."""
-        told = self.advance(now_s)
-        now_s = self._now_s
+        self._now_s = now_s = max(now_s, self._now_s)
+        told = self.advance(now_s) if self._timers else []
         self._arrivals = arrivals = self._arrivals + 1
         self._history.append((event, arrivals, now_s))
         if self._sweep:
@@ -265,26 +280,28 @@ class _Standing:
 
     def happened(self, roles: list[tuple[int, Record]], arrivals: int, now_s: float) -> list[Match]:
         """An event arrives that is in some of its memories by now. Raises TooManySteps."""
+        is_possible = True
         for memory in self._distinct:
             memory.forget(arrivals, now_s)
+        for memory in self._memories:
+            if not memory.records:
+                is_possible = False
         for role, record in roles:
             if role < 0:
                 self.absences.happened(~role, record)
-        if not all(memory.records for memory in self._memories):
+        if not is_possible:
             return []
-        self._search.begin(self._limits.steps, self._limits.matches)
-        found: list[Found] = []
+        found = self._search.begin(self._limits.steps, self._limits.matches)
         for role, record in roles:
             if role >= 0:
-                found += self._search.find(role, record, is_new=True)
-        return self._told(found, now_s)
+                self._search.find(role, record, is_new=True)
+        return self._told(found, now_s) if found else []
 
     def search_old(self, arrivals: int, now_s: float) -> list[Match]:
         """Its matches among remembered events, in the order in which they were completed. Raises TooManySteps."""
-        self._search.begin(self._limits.old_steps, self._limits.old_matches)
-        found: list[Found] = []
-        for record in list(self._memories[0].records):
-            found += self._search.find(0, record, is_new=False)
+        found = self._search.begin(self._limits.old_steps, self._limits.old_matches)
+        for record in self._memories[0].records:
+            self._search.find(0, record, is_new=False)
         return sorted(self._told(found, now_s), key=lambda match: (max(match.arrivals), match.arrivals))
 
     def _told(self, found: list[Found], now_s: float) -> list[Match]:
@@ -304,8 +321,7 @@ class _Standing:
 
     def match(self, found: Found, arrivals: tuple[int, ...]) -> Match:
         """What is told of a match."""
-        bindings = {name: found[pattern].values[column] for name, (pattern, column) in self._plan.bindings}
-        return Match(self._number, tuple([record.event for record in found]), bindings, arrivals)
+        return Match(self._number, found, arrivals, self._plan.bindings)
 
     def close(self) -> Iterator[tuple[int, Memory]]:
         """Nothing waits any more, and its memories are released: by role."""
