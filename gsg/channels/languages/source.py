@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from ..values import MISSING, Fields, number_of
 from .evaluation import compared, computed, quantified
 from .expressions import (
+    EVERY_FIELD,
     And,
     Arithmetic,
     Comparison,
@@ -69,7 +70,7 @@ class Source:
             case Relation():
                 return self._relation(condition)
             case Quantified(quantity, over, inner, count):
-                values = self.value(over)
+                values = "list(fields.values())" if over == EVERY_FIELD else self.value(over)
                 self._depth += 1
                 test = self.condition(inner)
                 self._depth -= 1
