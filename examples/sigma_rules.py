@@ -138,8 +138,10 @@ def selection_text(selection: Any, depth: int = 0) -> str:  # Any: read from JSO
     if isinstance(selection, Mapping):
         return form("and", [_item(key, value) for key, value in selection.items()])
     if isinstance(selection, list):
-        return form("or", [selection_text(each, depth + 1) for each in selection])
-    return _in_any_field(selection)
+        words = [each for each in selection if not isinstance(each, (Mapping, list))]
+        parts = [selection_text(each, depth + 1) for each in selection if isinstance(each, (Mapping, list))]
+        return form("or", [*parts, _in_any_field(words)] if words else parts)
+    return _in_any_field([selection])
 
 
 def _item(key: str, value: Any) -> str:  # Any: read from JSON
@@ -154,12 +156,14 @@ def _item(key: str, value: Any) -> str:  # Any: read from JSON
     if not name:
         if modifiers:
             raise Refused("modifier", f"{key!r} without a field")
-        return form(joined, [_in_any_field(each) for each in values])
-    return form(joined, [_test(field_text(name), modifiers, each) for each in values])
+        return _in_any_field(values) if joined == "or" else form("and", [_in_any_field([each]) for each in values])
+    if joined == "and":
+        return form("and", [_one_of(field_text(name), modifiers, [each]) for each in values])
+    return _one_of(field_text(name), modifiers, values)
 
 
-def _in_any_field(value: Any) -> str:  # Any: read from JSON
-    return f"(any * {_texts('it', [_Pattern.read(str(value)).within()])})"
+def _in_any_field(values: list[Any]) -> str:  # Any: read from JSON
+    return f"(any * {_texts('it', [_Pattern.read(str(each)).within() for each in values])})"
 
 
 def field_text(name: str) -> str:
@@ -169,16 +173,27 @@ def field_text(name: str) -> str:
     return "|" + re.sub(r"([|\\])", r"\\\1", name) + "|"
 
 
-def _test(field: str, modifiers: list[str], value: Any) -> str:  # Any: read from JSON
+def _one_of(field: str, modifiers: list[str], values: list[Any]) -> str:  # Any: read from JSON
+    """That a field is as one of some values says."""
     match modifiers:
         case ["re"] | ["re", "i"]:
-            return f"(regex{'-ci' if len(modifiers) > 1 else ''} {field} {json.dumps(value, ensure_ascii=False)})"
+            return f"(regex{'-ci' if len(modifiers) > 1 else ''} {field} {_constants(values)})"
         case ["cidr"]:
-            return f"(cidr {field} {json.dumps(value)})"
+            return f"(cidr {field} {_constants(values)})"
         case ["fieldref"]:
-            return f"(= {field} {field_text(value)})"
+            return form("or", [f"(= {field} {field_text(each)})" for each in values])
         case []:
-            return _plain(field, value)
+            texts = [each for each in values if _is_text(each)]
+            parts = [_plain(field, each) for each in values if not _is_text(each)]
+            return form("or", [*parts, _texts(field, [_Pattern.read(each) for each in texts])] if texts else parts)
+    return _texts(field, [pattern for each in values for pattern in _changed(field, modifiers, each)])
+
+
+def _constants(values: list[Any]) -> str:  # Any: read from JSON
+    return " ".join(json.dumps(str(each), ensure_ascii=False) for each in values)
+
+
+def _changed(field: str, modifiers: list[str], value: Any) -> list[_Pattern]:  # Any: read from JSON
     patterns = [_Pattern.read(str(value))]
     if "wide" in modifiers and _BASE64 & set(modifiers[modifiers.index("wide") :]):
         modifiers = [f"wide|{each}" if each in _BASE64 else each for each in modifiers if each != "wide"]
@@ -188,10 +203,15 @@ def _test(field: str, modifiers: list[str], value: Any) -> str:  # Any: read fro
             kind = "placeholder" if modifier == "expand" else "modifier"
             raise Refused(kind, f"{value!r} of {field} by {modifier!r}; expected one of {', '.join(_CHANGES)}")
         patterns = [changed for pattern in patterns for changed in change(pattern)]
-    return _texts(field, patterns)
+    return patterns
+
+
+def _is_text(value: Any) -> bool:  # Any: read from JSON
+    return isinstance(value, str) and re.fullmatch(r"-?\d{1,18}|\*|", value) is None
 
 
 def _plain(field: str, value: Any) -> str:  # Any: read from JSON
+    """That a field is a value that is more than a text."""
     if value is None:
         return f'(or (not (exists {field})) (in {field} null ""))'
     if value == "":
@@ -201,12 +221,9 @@ def _plain(field: str, value: Any) -> str:  # Any: read from JSON
         return f'(or (= {field} {word}) (=-ci {field} "{word}"))'
     if isinstance(value, (int, float)):
         return f'(in {field} {value} "{value}")'
-    pattern = _Pattern.read(str(value))
-    if pattern.parts == (ANY,):
-        return f"(not (or (not (exists {field})) (= {field} null)))"
-    if re.fullmatch(r"-?\d{1,18}", value):
-        return f'(in {field} "{value}" {int(value)})'
-    return _texts(field, [pattern])
+    if value == "*":
+        return f"(and (exists {field}) (not (= {field} null)))"
+    return f'(in {field} "{value}" {int(value)})'
 
 
 # --- values that are texts ------------------------------------------------------------------------------------------------------

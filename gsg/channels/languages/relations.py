@@ -42,15 +42,17 @@ def _texts(constants: Sequence[Any]) -> list[str]:
     return list(constants)
 
 
-def _any_text(test: Callable[[str, str], bool]) -> Make:
-    def make(constants: Sequence[Any]) -> Holds:
-        texts = _texts(constants)
-        if len(texts) == 1:
-            [only] = texts
-            return lambda value: type(value) is str and test(value, only)
-        return lambda value: type(value) is str and any(test(value, each) for each in texts)
+def _contains(constants: Sequence[Any]) -> Holds:
+    texts = _texts(constants)
 
-    return make
+    def holds(value: object) -> bool:
+        if type(value) is str:
+            for each in texts:  # a loop: an event passes here often, and any() is half as fast
+                if each in value:
+                    return True
+        return False
+
+    return holds
 
 
 def _folded(make: Make) -> Make:
@@ -197,10 +199,9 @@ def network_of(text: str, number: int = 0) -> tuple[int, int, int]:
 
 
 def _plain() -> dict[str, Make]:
-    contains = _any_text(lambda value, part: part in value)
     prefix = _ends(lambda texts: lambda value: type(value) is str and value.startswith(texts))
     suffix = _ends(lambda texts: lambda value: type(value) is str and value.endswith(texts))
-    cased = {"contains": contains, "prefix": prefix, "suffix": suffix, "wildcard": _wildcards}
+    cased = {"contains": _contains, "prefix": prefix, "suffix": suffix, "wildcard": _wildcards}
     folded = {name + CI: _folded(make) for name, make in cased.items()}
     equal = {"=" + CI: _folded(_is_one_of)}
     return {

@@ -15,8 +15,9 @@ from ..languages.evaluation import holds
 from ..languages.expressions import And, Condition
 from ..languages.relations import Relations
 from ..values import Fields
-from .access import ANY_VALUE, EVERYWHERE, Access, accesses_of, is_implied, key_of
+from .access import ANY_VALUE, EQUAL, EVERYWHERE, Access, accesses_of, is_implied, key_of
 from .generated import Program, generate, parts_of
+from .text_tests import TextTests
 
 LEAF: Final = 32
 """Conditions of a leaf; of more, those that require a second test go into buckets under that, however many are left."""
@@ -138,10 +139,11 @@ class _Bucket:
 class _Tables:
     """Buckets by field and value."""
 
-    __slots__ = ("_any", "_by_field", "_places")
+    __slots__ = ("_any", "_by_field", "_by_text", "_places")
 
     def __init__(self) -> None:
         self._by_field: dict[str, dict[Any, _Bucket]] = {}  # Any: keys of values
+        self._by_text: dict[str, TextTests[_Bucket]] = {}
         self._any: dict[str, _Bucket] = {}
         """Those of any value of a field, and under no name those of every event."""
         self._places: dict[int, list[Access]] = {}
@@ -153,6 +155,9 @@ class _Tables:
     def _bucket(self, access: Access) -> _Bucket | None:
         if access.key is ANY_VALUE:
             return self._any.get(access.field)
+        if access.relation != EQUAL:
+            tests = self._by_text.get(access.field)
+            return None if tests is None else tests.get(access.relation, str(access.key))
         return self._by_field.get(access.field, {}).get(access.key)
 
     def insert_equality(self, number: int, condition: Condition) -> bool:
@@ -175,9 +180,11 @@ class _Tables:
                 bucket = _Bucket()
                 if access.key is ANY_VALUE:
                     self._any[access.field] = bucket
+                elif access.relation != EQUAL:
+                    self._by_text.setdefault(access.field, TextTests()).insert(access.relation, str(access.key), bucket)
                 else:
                     self._by_field.setdefault(access.field, {})[access.key] = bucket
-            bucket.insert(number, _rest_of(condition, access, len(places)))
+            bucket.insert(number, _rest_of(condition, access))
 
     def remove(self, number: int, condition: Condition) -> bool:
         places = self._places.pop(number, None)
@@ -186,10 +193,14 @@ class _Tables:
         for access in places:
             bucket = self._bucket(access)
             assert bucket is not None
-            bucket.remove(number, _rest_of(condition, access, len(places)))
+            bucket.remove(number, _rest_of(condition, access))
             if not len(bucket):
                 if access.key is ANY_VALUE:
                     del self._any[access.field]
+                elif access.relation != EQUAL:
+                    self._by_text[access.field].remove(access.relation, str(access.key))
+                    if not self._by_text[access.field]:
+                        del self._by_text[access.field]
                 else:
                     del self._by_field[access.field][access.key]
                     if not self._by_field[access.field]:
@@ -207,6 +218,14 @@ class _Tables:
                     bucket = table.get(key_of(value) if kind is bool else value)
                     if bucket is not None:
                         bucket.match(fields, environment, found, matcher)
+        by_text = self._by_text
+        if by_text:
+            for name in fields if len(fields) <= len(by_text) else by_text:
+                if name in by_text and name in fields:
+                    value = fields[name]
+                    if value.__class__ is str:
+                        for bucket in by_text[name].passed(value):
+                            bucket.match(fields, environment, found, matcher)
         if anything:
             for name in fields if len(fields) <= len(anything) else anything:
                 if name in anything and name in fields:
@@ -215,10 +234,8 @@ class _Tables:
                 anything[EVERYWHERE.field].match(fields, environment, found, matcher)
 
 
-def _rest_of(condition: Condition, access: Access, places: int) -> Condition:
-    """What is left to be tried of a condition, behind its access. One that waits in several places is tried as a whole."""
-    if places > 1:
-        return condition
+def _rest_of(condition: Condition, access: Access) -> Condition:
+    """What is left to be tried of a condition, behind its access."""
     parts = tuple(part for part in parts_of(condition) if not is_implied(part, access))
     return parts[0] if len(parts) == 1 else And(parts)
 
