@@ -121,6 +121,18 @@ def pieces_of(pattern: str) -> list[list[str]]:
     return pieces
 
 
+def literals_of(pattern: str) -> list[str]:
+    """Texts that are contained, one behind the other, in each text that is as a wildcard says."""
+    texts = [""]
+    characters = iter(pattern)
+    for character in characters:
+        if character in "*?":
+            texts.append("")
+        else:
+            texts[-1] += next(characters, "\\") if character == "\\" else character
+    return texts
+
+
 def _piece(characters: list[str]) -> re.Pattern[str]:
     return re.compile("".join(characters), re.DOTALL)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from ..languages.expressions import And, Comparison, Condition, Constant, Exists, Expression, Field, Or, Origin, Relation
+from ..languages.relations import literals_of
 from ..languages.signature import required_fields
 from .text_tests import TEXT_TESTS, is_rare, looked_up
 
@@ -34,8 +35,12 @@ class Access(NamedTuple):
 EVERYWHERE: Final = Access(EVERY_EVENT, ANY_VALUE)
 Crowd = Callable[[Access], int]
 """How many conditions wait there."""
-MAX_ACCESSES: Final = 64
+MAX_ACCESSES: Final = 256
 """Tests under which one condition waits at once; one that would need more waits under a field, or under none."""
+
+
+WEIGHT: Final = 1 / 8
+"""Of a test more, beside a condition more that waits at a test: many tests take memory, and few events pass each of them."""
 
 
 def key_of(value: object) -> object:
@@ -57,12 +62,12 @@ def _lookups(condition: Condition, crowd: Crowd) -> list[Access]:
     match condition:
         case Comparison("=", Field((name,), Origin.EVENT), Constant(value)) if value == value:
             return [Access(name, key_of(value))]
-        case Relation(relation, (Field((name,), Origin.EVENT), *constants)) if relation in TEXT_TESTS:
-            texts = _texts(relation, constants)
+        case Relation(relation, (Field((name,), Origin.EVENT), *constants)):
+            relation, texts = _text_tests(relation, constants)
             return [Access(name, text, relation) for text in texts] if all(is_rare(relation, text) for text in texts) else []
         case And(parts):
             ways = [way for way in (_lookups(part, crowd) for part in parts) if 0 < len(way) <= MAX_ACCESSES]
-            return min(ways, key=lambda way: sum(map(crowd, way)) + len(way)) if ways else []
+            return min(ways, key=lambda way: sum(map(crowd, way)) + WEIGHT * len(way)) if ways else []
         case Or(parts):
             ways = [_lookups(part, crowd) or _existence(part, crowd) for part in parts]
             return list(dict.fromkeys(access for way in ways for access in way)) if all(ways) else []
@@ -70,8 +75,16 @@ def _lookups(condition: Condition, crowd: Crowd) -> list[Access]:
             return []
 
 
-def _texts(relation: str, constants: Iterable[Expression]) -> dict[str, None]:
-    return dict.fromkeys(looked_up(relation, str(one.value)) for one in constants if isinstance(one, Constant))
+def _text_tests(relation: str, constants: Iterable[Expression]) -> tuple[str, dict[str, None]]:
+    """The test that is looked up for a relation, and the texts of which one passes it; none for another relation.
+
+    What is as a wildcard says contains its longest piece.
+    """
+    texts = [str(one.value) for one in constants if isinstance(one, Constant)]
+    if relation.startswith("wildcard"):
+        texts = [max(literals_of(text), key=len) for text in texts]
+        relation = relation.replace("wildcard", "contains")
+    return relation, dict.fromkeys(looked_up(relation, text) for text in texts if relation in TEXT_TESTS)
 
 
 def _existence(condition: Condition, crowd: Crowd) -> list[Access]:
@@ -86,7 +99,8 @@ def is_implied(part: Condition, access: Access) -> bool:
             key = key_of(value)
             return access.relation == EQUAL and access.field == name and access.key == key and type(access.key) is type(key)
         case Relation(relation, (Field((name,), Origin.EVENT), *constants)):
-            return access.relation == relation and access.field == name and access.key in _texts(relation, constants)
+            test, texts = _text_tests(relation, constants)
+            return access.field == name and access.relation == test == relation and access.key in texts
         case Exists(Field((name,), Origin.EVENT)):
             return access.field == name
         case And(parts):
