@@ -6,7 +6,7 @@ definitions of :mod:`.evaluation`. Only constants and names go into the text, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Final, TypeAlias
 
@@ -30,7 +30,7 @@ from .expressions import (
     Quantity,
     Relation,
 )
-from .relations import CI, Relations
+from .relations import CI, STANDARD, Relations
 
 Test: TypeAlias = Callable[[Fields, Fields], bool]
 """Whether a condition holds of the fields of an event and its environment."""
@@ -67,7 +67,8 @@ class Source:
         match condition:
             case And(parts) | Or(parts):
                 word = " and " if isinstance(condition, And) else " or "
-                return f"({word.join(map(self.condition, parts))})" if parts else str(isinstance(condition, And))
+                tests = map(self.condition, parts if isinstance(condition, And) else _united(parts))
+                return f"({word.join(tests)})" if parts else str(isinstance(condition, And))
             case Not(part):
                 return f"(not {self.condition(part)})"
             case Exists(field):
@@ -165,6 +166,20 @@ class Source:
         self._made[key] = name
         self.names[name] = value
         return name
+
+
+def _united(parts: Sequence[Condition]) -> list[Condition]:
+    """The parts of an ``or``, those that are one relation of one value as one: it holds if it does for one of its constants."""
+    united: dict[object, Condition] = {}
+    for part in parts:
+        key: object = part
+        if isinstance(part, Relation) and part.name in STANDARD:
+            key = part.name, part.operands[0]
+            known = united.get(key)
+            if isinstance(known, Relation):
+                part = Relation(part.name, (*known.operands, *part.operands[1:]))
+        united[key] = part
+    return list(united.values())
 
 
 def _is_at_top(field: Field) -> bool:

@@ -39,7 +39,7 @@ MAX_ACCESSES: Final = 256
 """Tests under which one condition waits at once; one that would need more waits under a field, or under none."""
 
 
-WEIGHT: Final = 1 / 8
+WEIGHT: Final = 1 / 32
 """Of a test more, beside a condition more that waits at a test: many tests take memory, and few events pass each of them."""
 
 
