@@ -4,11 +4,11 @@
     ticket = channel.subscribe(print, "(and (= type 'error) (> size 3))")
     channel.publish({"type": "error", "size": 4})
 
-After Filman and Lee, "Managing distributed systems with smart subscriptions". What it is not: a store. A channel tells its subscribers
-of an event, and keeps at most the last ones.
+After Filman and Lee, "Managing distributed systems with smart subscriptions". What it is not: a store. A channel tells its
+subscribers of an event, and keeps at most the last ones.
 
-Open channel.py first: what happens to one event, top to bottom; languages/predicate.py is what most subscriptions say, matchers/ how
-those are found that an event meets, and links/ how channels in several processes are one.
+Open channel.py first: what happens to one event, top to bottom; languages/predicate.py is what most subscriptions say, matchers/
+how those are found that an event meets, and links/ how channels in several processes are one.
 """
 
 from .channel import Channel, Consumer

@@ -15,8 +15,9 @@ from ..languages.evaluation import holds
 from ..languages.expressions import And, Condition
 from ..languages.relations import Relations
 from ..values import Fields
-from .access import ANY_VALUE, EVERYWHERE, Access, accesses_of, is_implied
+from .access import ANY_VALUE, EQUAL, EVERYWHERE, Access, accesses_of, is_implied
 from .generated import Program, generate, parts_of
+from .text_tests import TextTests
 
 LEAF: Final = 32
 """Conditions of a leaf; of more, those that require a second test go into buckets under that, however many are left."""
@@ -149,11 +150,12 @@ class _Bucket:
 class _Tables:
     """Buckets by field and value."""
 
-    __slots__ = ("_by_field", "_places")
+    __slots__ = ("_by_field", "_by_text", "_places")
 
     def __init__(self) -> None:
         self._by_field: dict[str, dict[Any, _Bucket]] = {}  # Any: keys of values
         """ANY_VALUE stands for any value of a field; those of every event are under no name."""
+        self._by_text: dict[str, TextTests[_Bucket]] = {}
         self._places: dict[int, list[Access]] = {}
 
     def crowd(self, access: Access) -> int:
@@ -161,6 +163,9 @@ class _Tables:
         return 0 if bucket is None else len(bucket)
 
     def _bucket(self, access: Access) -> _Bucket | None:
+        if access.relation != EQUAL:
+            tests = self._by_text.get(access.field)
+            return None if tests is None else tests.get(access.relation, str(access.key))
         return self._by_field.get(access.field, {}).get(access.key)
 
     def insert_equality(self, number: int, condition: Condition) -> bool:
@@ -181,8 +186,11 @@ class _Tables:
             bucket = self._bucket(access)
             if bucket is None:
                 bucket = _Bucket()
-                self._by_field.setdefault(access.field, {})[access.key] = bucket
-            bucket.insert(number, _rest_of(condition, access, len(places)))
+                if access.relation != EQUAL:
+                    self._by_text.setdefault(access.field, TextTests()).insert(access.relation, str(access.key), bucket)
+                else:
+                    self._by_field.setdefault(access.field, {})[access.key] = bucket
+            bucket.insert(number, _rest_of(condition, access))
 
     def remove(self, number: int, condition: Condition) -> bool:
         places = self._places.pop(number, None)
@@ -191,11 +199,16 @@ class _Tables:
         for access in places:
             bucket = self._bucket(access)
             assert bucket is not None
-            bucket.remove(number, _rest_of(condition, access, len(places)))
+            bucket.remove(number, _rest_of(condition, access))
             if not len(bucket):
-                del self._by_field[access.field][access.key]
-                if not self._by_field[access.field]:
-                    del self._by_field[access.field]
+                if access.relation != EQUAL:
+                    self._by_text[access.field].remove(access.relation, str(access.key))
+                    if not self._by_text[access.field]:
+                        del self._by_text[access.field]
+                else:
+                    del self._by_field[access.field][access.key]
+                    if not self._by_field[access.field]:
+                        del self._by_field[access.field]
         return True
 
     def match(self, fields: Fields, environment: Fields, found: list[int], matcher: Compile) -> None:
@@ -216,15 +229,21 @@ class _Tables:
             bucket = table.get(ANY_VALUE)
             if bucket is not None:
                 bucket.match(fields, environment, found, matcher)
+        by_text = self._by_text
+        if by_text:
+            for name in fields if len(fields) <= len(by_text) else by_text:
+                if name in by_text and name in fields:
+                    text = fields[name]
+                    if text.__class__ is str:
+                        for bucket in by_text[name].passed(text):
+                            bucket.match(fields, environment, found, matcher)
         every = tables.get(EVERYWHERE.field)
         if every is not None:
             every[ANY_VALUE].match(fields, environment, found, matcher)
 
 
-def _rest_of(condition: Condition, access: Access, places: int) -> Condition:
-    """What is left to be tried of a condition, behind its access. One that waits in several places is tried as a whole."""
-    if places > 1:
-        return condition
+def _rest_of(condition: Condition, access: Access) -> Condition:
+    """What is left to be tried of a condition, behind its access."""
     parts = tuple(part for part in parts_of(condition) if not is_implied(part, access))
     return parts[0] if len(parts) == 1 else And(parts)
 
