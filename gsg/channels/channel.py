@@ -9,14 +9,19 @@ comes after that event, for everybody. A channel belongs to one thread.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any, Final, Protocol
 
 from ..errors import LocalError, Refused
 from . import environment as environments
+from . import temporal
 from .closure import closure_of
 from .events import Event, fields_of
 from .languages import predicate, propositional
@@ -31,6 +36,9 @@ from .matchers.matcher import Matcher
 from .notation import read as read_notation
 from .report import parse as parse_report
 from .seen import SeenEvents
+from .temporal import TemporalQuery
+from .temporal.matcher import Match
+from .temporal_tickets import TemporalTickets, fields_of_match
 from .ticket import TRANSITIONS, Asked, Consume, Deliver, State, Ticket
 
 log = logging.getLogger(__name__)
@@ -51,9 +59,12 @@ class Consumer(Protocol):
 
 
 class Channel:
-    """One event channel. ``name`` is for logs; ``matcher`` makes the matcher, from the channel's relations."""
+    """One event channel. ``name`` is for logs; ``matcher`` makes the matcher, from the channel's relations. ``clock``
+    gives seconds and never goes back."""
 
-    def __init__(self, name: str = "", *, matcher: Callable[[Relations], Matcher] = Auto) -> None:
+    def __init__(
+        self, name: str = "", *, matcher: Callable[[Relations], Matcher] = Auto, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.name = name or "channel"
         self.source = f"{self.name}-{uuid.uuid4().hex[:16]}"
         """Of its events: another one after each start, as numbers begin anew."""
@@ -65,6 +76,10 @@ class Channel:
         """Active tickets by the number under which their condition is matched."""
         self._number_of: dict[int, int] = {}
         self._last_ticket = self._last_event = self._last_condition = 0
+        self._temporal = TemporalTickets(self.relations)
+        self._clock = clock
+        self._timer: asyncio.TimerHandle | None = None
+        """Where asyncio runs: calls :meth:`advance` when it is due."""
         self._seen = SeenEvents()
         self._pending: deque[Event] = deque()
         """Published while others are told of an event. Limit: MAX_PENDING."""
@@ -154,10 +169,37 @@ class Channel:
             if event.readers is not None and ticket.asker not in event.readers:
                 self.withheld += 1
                 continue
-            ticket.matched += 1
             self._deliver(ticket, event)
+        if self._temporal:
+            self._deliver_matches(self._temporal.happened(event, self._clock()))
+
+    def advance(self) -> None:
+        """Deliver what is due by now: absences that are over. Where asyncio runs this is called by itself."""
+        self._deliver_matches(self._temporal.advance(self._clock()))
+        self._tell_pending()
+
+    def _deliver_matches(self, matches: list[tuple[Ticket, Match]]) -> None:
+        for ticket, match in matches:
+            if ticket.state is State.ACTIVE:
+                self._last_event += 1
+                self._deliver(ticket, Event(fields_of_match(match), self.source, self._last_event, match.events[-1].environment))
+        for ticket, stopped in self._temporal.take_stopped():
+            ticket.stopped = stopped.problem
+            log.warning("channel %s: subscription %d is cancelled: %s", self.name, ticket.number, stopped.problem)
+            ticket.cancel()
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due_s = self._temporal.next_s
+        if due_s is not None:
+            with contextlib.suppress(RuntimeError):  # where asyncio does not run, whoever owns the channel calls advance
+                self._timer = asyncio.get_running_loop().call_later(max(0.0, due_s - self._clock()), self.advance)
 
     def _deliver(self, ticket: Ticket, event: Event) -> None:
+        ticket.matched += 1
         report = ticket.asked.report
         if report is not None:
             fields = report.of_event(event.fields, event.environment)
@@ -208,14 +250,16 @@ class Channel:
             way = Deliver(deliver)
         except ValueError:
             raise LocalError(f"deliver={deliver!r}; expected each, first, last or once") from None
+        made = None if report is None else parse_report(report)
         if language == "predicate":
             condition = predicate.parse(text, self.relations)
         elif language == "propositional":
             condition = propositional.parse(text)
+        elif language == "temporal":
+            return Asked(text, language, temporal.parse(text, self.relations), made, way)
         else:
-            raise LocalError(f"a subscription in {language!r}; expected propositional or predicate")
+            raise LocalError(f"a subscription in {language!r}; expected propositional, predicate or temporal")
         required = [Exists(Field((name,))) for name in sorted(signature)]
-        made = None if report is None else parse_report(report)
         return Asked(text, language, all_of([*required, condition]) if required else condition, made, way)
 
     def modify(self, ticket: Ticket, text: str, *, language: str | None, report: str | None, deliver: str | None) -> None:
@@ -224,12 +268,19 @@ class Channel:
         asked = self._asked(text, language or before.language, report, deliver or before.deliver.value, ())
         if report is None:
             asked = Asked(asked.text, asked.language, asked.condition, before.report, asked.deliver)
-        waits = ticket.state is State.ACTIVE
-        if waits:
-            self._wait_no_more(ticket)
+        if ticket.state is not State.ACTIVE:
+            ticket.asked = asked
+            return
+        number = self._number_of[ticket.number]
+        if isinstance(before.condition, TemporalQuery) and isinstance(asked.condition, TemporalQuery):
+            # What was a match before is not told again.
+            ticket.asked = asked
+            self._temporal.modify(number, ticket, asked.condition, self._clock())
+            self._interests_changed()
+            return
+        self._wait_no_more(ticket)
         ticket.asked = asked
-        if waits:
-            self._wait(ticket)
+        self._wait(ticket)
 
     def enter_state(self, ticket: Ticket, state: State) -> None:
         """Suspend, resume or cancel a subscription; what it is already it stays. Raises LocalError for one that was cancelled."""
@@ -248,14 +299,22 @@ class Channel:
     def _wait(self, ticket: Ticket) -> None:
         self._last_condition += 1
         number = self._number_of[ticket.number] = self._last_condition
+        condition = ticket.asked.condition
+        if isinstance(condition, TemporalQuery):
+            self._interests_changed()
+            self._deliver_matches(self._temporal.insert(number, ticket, condition, self._clock()))
+            return
         self._waits[number] = ticket
-        self._matcher.insert(number, ticket.asked.condition)
+        self._matcher.insert(number, condition)
         self._interests_changed()
 
     def _wait_no_more(self, ticket: Ticket) -> None:
         number = self._number_of.pop(ticket.number)
-        del self._waits[number]
-        self._matcher.remove(number)
+        if number in self._waits:
+            del self._waits[number]
+            self._matcher.remove(number)
+        else:
+            self._temporal.remove(number)
         self._interests_changed()
 
     def _interests_changed(self) -> None:
@@ -268,12 +327,14 @@ class Channel:
     def closure(self) -> str:
         """One subscription of the predicate language for the union of all interests: it may be too large, never too small."""
         if self._closure is None:
-            self._closure = closure_of((_shown(ticket) for ticket in self._waits.values()), self.relations)
+            single = ((ticket, ticket.asked.condition) for ticket in self._waits.values())
+            interests = [_shown(ticket, condition) for ticket, condition in chain(single, self._temporal.interests())]
+            self._closure = closure_of(interests, self.relations)
         return written(self._closure)
 
     def askers(self) -> list[str]:
         """Who asks here, without repetition: for events that name their readers."""
-        return sorted({ticket.asker for ticket in self._waits.values()})
+        return sorted({ticket.asker for ticket in self._tickets.values() if ticket.state is State.ACTIVE})
 
     def tickets(self) -> list[Ticket]:
         """All subscriptions that are not cancelled, in the order in which they were made."""
@@ -284,12 +345,16 @@ class Channel:
         made = event if isinstance(event, Event) else self._new(event, None, None)
         if made.readers is not None and ticket.asker not in made.readers:
             return [f"the event names its readers, and {ticket.asker or 'a subscriber without a name'} is not among them"]
-        return why_not(ticket.asked.condition, made.fields, made.environment, self.relations)
+        condition = ticket.asked.condition
+        if isinstance(condition, TemporalQuery):
+            condition = condition.interest
+        return why_not(condition, made.fields, made.environment, self.relations)
 
 
-def _shown(ticket: Ticket) -> Condition:
+def _shown(ticket: Ticket, condition: Condition | TemporalQuery) -> Condition:
     """What others may know of a subscription: of a private one a field that it requires."""
-    condition = ticket.asked.condition
+    if isinstance(condition, TemporalQuery):
+        condition = condition.interest
     if not ticket.private or condition == FALSE:
         return condition
     fields = required_fields(condition)
