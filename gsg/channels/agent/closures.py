@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
-from .code import Body, Evaluate
+from .code import Body
 from .data import ENTRY_BYTES, FUNCTION_BYTES, SCOPE_BYTES, Function, Scope
 from .limits import Stop
 from .run import Run
+
+Evaluate: TypeAlias = Callable[[Scope, Run], object]
+"""The value of an expression, given the variables around it."""
 
 
 def constant(value: object) -> Evaluate:

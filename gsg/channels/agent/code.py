@@ -1,6 +1,6 @@
 """What a program is turned into: for each function a list of instructions, for a machine with a stack of its own.
 
-An expression that calls no function of the program is one Python closure (:data:`Evaluate`), no deeper than the brackets of the
+An expression that calls no function of the program is one Python closure (closures.py), no deeper than the brackets of the
 text; everything else, calls and loops above all, is instructions, so that no program can exhaust Python's stack.
 """
 
@@ -9,12 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, TypeAlias
-
-from .data import Scope
-from .run import Run
-
-Evaluate: TypeAlias = Callable[[Scope, Run], object]
-"""The value of an expression, given the variables around it."""
 
 
 class Op(IntEnum):

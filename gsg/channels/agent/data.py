@@ -7,12 +7,10 @@ it is kept, and no walk through a value is longer than its size says or deeper t
 from __future__ import annotations
 
 from sys import getsizeof
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from ..values import Reference, Value, equal
-
-if TYPE_CHECKING:
-    from .code import Body
+from .code import Body
 
 SMALL_BYTES: Final = 32
 """What a number, true, false or null counts for."""

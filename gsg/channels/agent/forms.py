@@ -13,8 +13,8 @@ from ...languages.bad_text import Mistake
 from ..languages.predicate import did_you_mean, expect_operands, is_constant, word
 from ..languages.relations import Relations
 from ..languages.syntax import Atom, Form, Kind, Node
-from .closures import applied, constant, made_function, variable, waking_event
-from .code import Body, Evaluate, Op
+from .closures import Evaluate, applied, constant, made_function, variable, waking_event
+from .code import Body, Op
 from .lists import sorted_list
 from .names import CONSTANTS, EACH, RESERVED, Names, name_of
 from .operations import OPERATORS, WITH_LITERALS, form_operands, operation

@@ -58,5 +58,5 @@ def name_of(node: Node) -> Atom:
     """A node that is a name. Raises Mistake."""
     if isinstance(node, Atom) and node.kind is Kind.SYMBOL and not (node.bare and node.value in CONSTANTS):
         return node
-    what = "a list" if isinstance(node, Form) else word(node.value)
+    what = "a list" if isinstance(node, Form) else str(node.value) if node.kind is Kind.SYMBOL else word(node.value)
     raise Mistake(node.start, f"{what} is no name of a variable; expected one, such as count")
