@@ -23,13 +23,12 @@ COMPACTED: Final = 64
 class Waiting:
     """A match that waits until ``due_s``."""
 
-    __slots__ = ("arrivals", "due_s", "found", "is_over", "keys", "number")
+    __slots__ = ("due_s", "found", "is_over", "keys", "number")
 
-    def __init__(self, number: int, found: Found, arrivals: tuple[int, ...], due_s: float, keys: tuple[object, ...]) -> None:
+    def __init__(self, number: int, found: Found, due_s: float, keys: tuple[object, ...]) -> None:
         self.number = number
         """Of the subscription."""
         self.found = found
-        self.arrivals = arrivals
         self.due_s = due_s
         self.keys = keys
         self.is_over = False
@@ -53,8 +52,8 @@ class Timers:
 
     def start(self, waiting: Waiting) -> None:
         """Let a match become due."""
-        order = (waiting.due_s, waiting.number, max(waiting.arrivals), waiting.arrivals)
-        heappush(self._heap, (*order, next(self._serial), waiting))
+        arrivals = tuple(record.arrival for record in waiting.found)
+        heappush(self._heap, (waiting.due_s, waiting.number, max(arrivals), arrivals, next(self._serial), waiting))
 
     def stop(self, waiting: Waiting) -> None:
         """It will not be told."""
@@ -102,7 +101,7 @@ class Absences:
         self.length = 0
         """How many matches wait."""
 
-    def begin(self, found: Found, arrivals: tuple[int, ...]) -> Waiting | None:
+    def begin(self, found: Found) -> Waiting | None:
         """What a match waits for from now on, which may be over already; None where an event is in its way."""
         keys = []
         due_s = 0.0
@@ -112,14 +111,14 @@ class Absences:
             key = keys_at(found, plan.equal_to)
             _, runs = index.find(key, [(">", after.arrival)])
             for entries, begin, end in runs:
-                for _, _, record in entries[begin:end]:
+                for _, record in entries[begin:end]:
                     if record.time_s >= end_s:
                         break
                     if _is_in_the_way(plan, found, record):
                         return None
             keys.append(key)
             due_s = max(due_s, end_s)
-        return Waiting(self._number, found, arrivals, due_s, tuple(keys))
+        return Waiting(self._number, found, due_s, tuple(keys))
 
     def wait(self, waiting: Waiting) -> None:
         """Let a match wait."""

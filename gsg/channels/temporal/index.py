@@ -10,30 +10,31 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..events import Event
 from ..values import Value, compare, number_of
 
 
-class Record:
-    """An event in a memory: its values by column, and the same as keys that are equal where the values are."""
+class Record(NamedTuple):
+    """An event in a memory. Those of one memory are in the order of their arrivals, which are unique."""
 
-    __slots__ = ("arrival", "event", "keys", "time_s", "values")
+    arrival: int
+    time_s: float
+    event: Event
+    values: tuple[Any, ...]  # Any: values
+    """By column."""
+    keys: tuple[Any, ...]  # Any: as equality_key makes them
+    """The same, as keys that are equal where the values are."""
 
-    def __init__(self, event: Event, arrival: int, time_s: float, values: tuple[Any, ...], keys: tuple[Any, ...]) -> None:
-        self.event = event
-        self.arrival = arrival
-        self.time_s = time_s
-        self.values = values
-        self.keys = keys
 
-
-Entry: TypeAlias = tuple[Any, int, Record]  # Any: texts in one list, numbers in the other
-"""A value in an order, the arrival, which is unique, and the event."""
+Entry: TypeAlias = tuple[Any, Record]  # Any: texts in one list, numbers in the other
+"""A value in an order, and its event."""
 Run: TypeAlias = tuple[list[Entry], int, int]
 """A slice of a list, from its begin to its end."""
 
+LAST: Final = (math.inf,)
+"""In the place of an event: after all others."""
 NO_KEY: Final = object()
 """Of what equals nothing, not even itself."""
 NOTHING: Final[tuple[int, tuple[Run, ...]]] = (0, ())
@@ -86,14 +87,19 @@ class Index:
     def insert(self, record: Record) -> None:
         """Let an event be found."""
         value = record.arrival if self._order is None else record.values[self._order]
-        if value.__class__ is str:
+        kind = value.__class__
+        if kind is int or (kind is float and value == value):
+            entries, entry = self._bucket(record).numbers, (value, record)
+            if entries and entries[-1] > entry:
+                insort(entries, entry)
+            else:
+                entries.append(entry)
+        elif kind is str:
             bucket = self._bucket(record)
             _enter(bucket.texts, value, record)
             number = number_of(value)
             if number is not None:
                 _enter(bucket.numerals, number, record)
-        elif _is_number(value):
-            _enter(self._bucket(record).numbers, value, record)
 
     def remove(self, record: Record) -> None:
         """Let it be found no more."""
@@ -113,7 +119,7 @@ class Index:
             del self.buckets[self._key(record)]
 
     def _bucket(self, record: Record) -> Bucket:
-        key = self._key(record)
+        key = record.keys[self._columns[0]] if len(self._columns) == 1 else self._key(record)
         bucket = self.buckets.get(key)
         if bucket is None:
             bucket = self.buckets[key] = Bucket()
@@ -155,7 +161,7 @@ def _is_number(value: object) -> bool:
 
 
 def _enter(entries: list[Entry], value: object, record: Record) -> None:
-    entry = (value, record.arrival, record)
+    entry = (value, record)
     if not entries or entries[-1] < entry:
         entries.append(entry)
     else:
@@ -163,7 +169,7 @@ def _enter(entries: list[Entry], value: object, record: Record) -> None:
 
 
 def _leave(entries: list[Entry], value: object, record: Record) -> None:
-    del entries[bisect_left(entries, (value, record.arrival))]
+    del entries[bisect_left(entries, (value, record))]
 
 
 def _run(entries: list[Entry], bounds: list[tuple[str, Any]]) -> Run:
@@ -172,9 +178,9 @@ def _run(entries: list[Entry], bounds: list[tuple[str, Any]]) -> Run:
         if operator == "<":
             end = min(end, bisect_left(entries, (value,)))
         elif operator == ">":
-            begin = max(begin, bisect_left(entries, (value, math.inf)))
+            begin = max(begin, bisect_left(entries, (value, LAST)))
         elif operator == "<=":
-            end = min(end, bisect_left(entries, (value, math.inf)))
+            end = min(end, bisect_left(entries, (value, LAST)))
         else:
             begin = max(begin, bisect_left(entries, (value,)))
     return entries, begin, max(begin, end)

@@ -30,6 +30,8 @@ from .search import Found, Search, TooManySteps
 
 MAX_EVENTS: Final = 1_000
 """That are remembered, unless said otherwise; the oldest is forgotten first. Each is at most as large as events.py says."""
+SWEPT: Final = 8
+"""Events after which one more memory is looked through for what has left its window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +53,11 @@ class Limits:
 class Match:
     """Events that are as a subscription says."""
 
-    __slots__ = ("_found", "_places", "arrivals", "number")
+    __slots__ = ("_found", "_places", "number")
 
-    def __init__(self, number: int, found: Found, arrivals: tuple[int, ...], places: tuple[tuple[str, Place], ...]) -> None:
+    def __init__(self, number: int, found: Found, places: tuple[tuple[str, Place], ...]) -> None:
         self.number = number
         """Of the subscription."""
-        self.arrivals = arrivals
-        """The arrival numbers of the events."""
         self._found = found
         self._places = places
 
@@ -65,6 +65,11 @@ class Match:
     def events(self) -> tuple[Event, ...]:
         """By pattern; one event may be there several times."""
         return tuple([record.event for record in self._found])
+
+    @property
+    def arrivals(self) -> tuple[int, ...]:
+        """The arrival numbers of the events."""
+        return tuple([record.arrival for record in self._found])
 
     @property
     def bindings(self) -> dict[str, Value]:
@@ -111,7 +116,7 @@ class TemporalMatcher:
         self._timers = Timers()
         self._history: deque[tuple[Event, int, float]] = deque(maxlen=max_events)
         self._sweep: deque[Memory] = deque()
-        """All memories: with each event, one of them lets go of what has left its window, though no event enters it."""
+        """All memories: with some events, one of them lets go of what has left its window, though no event enters it."""
         self._stopped: list[Stopped] = []
         self._arrivals = 0
         self._now_s = float("-inf")
@@ -163,7 +168,7 @@ class TemporalMatcher:
         told = self.advance(now_s) if self._timers else []
         self._arrivals = arrivals = self._arrivals + 1
         self._history.append((event, arrivals, now_s))
-        if self._sweep:
+        if self._sweep and arrivals % SWEPT == 0:
             self._sweep.rotate(1)
             self._sweep[0].forget(arrivals, now_s)
         touched: dict[int, list[tuple[int, Record]]] = {}
@@ -172,9 +177,10 @@ class TemporalMatcher:
                 memory.forget(arrivals, now_s)
                 record = memory.insert(event, arrivals, now_s)
                 if record is not None:
-                    for number, role in memory.users:
-                        touched.setdefault(number, []).append((role, record))
-        for number in sorted(touched):
+                    for number, roles in memory.users.items():
+                        filled = [(role, record) for role in roles]
+                        touched[number] = touched[number] + filled if number in touched else filled
+        for number in sorted(touched) if len(touched) > 1 else touched:
             try:
                 told += self._standing[number].happened(touched[number], arrivals, now_s)
             except TooManySteps as problem:
@@ -188,7 +194,7 @@ class TemporalMatcher:
         for waiting in self._timers.take_due(self._now_s):
             standing = self._standing[waiting.number]
             standing.absences.forget(waiting)
-            told.append(standing.match(waiting.found, waiting.arrivals))
+            told.append(standing.match(waiting.found))
         return told
 
     @property
@@ -222,11 +228,13 @@ class TemporalMatcher:
                     memory.insert(event, arrival, time_s)
             self._sweep.append(memory)
         memory.forget(self._arrivals, self._now_s)
-        memory.users[number, role] = None
+        memory.users.setdefault(number, []).append(role)
         return memory
 
     def _release(self, memory: Memory, number: int, role: int) -> None:
-        del memory.users[number, role]
+        memory.users[number].remove(role)
+        if not memory.users[number]:
+            del memory.users[number]
         if memory.users:
             return
         self._sweep.remove(memory)
@@ -282,46 +290,51 @@ class _Standing:
         """An event arrives that is in some of its memories by now. Raises TooManySteps."""
         is_possible = True
         for memory in self._distinct:
-            memory.forget(arrivals, now_s)
-        for memory in self._memories:
-            if not memory.records:
-                is_possible = False
-        for role, record in roles:
-            if role < 0:
-                self.absences.happened(~role, record)
+            records = memory.records
+            if not records or records[-1].arrival != arrivals:
+                memory.forget(arrivals, now_s)
+                is_possible = is_possible and (bool(records) or memory in self._absent)
+        if self._absent:
+            for role, record in roles:
+                if role < 0:
+                    self.absences.happened(~role, record)
         if not is_possible:
             return []
         found = self._search.begin(self._limits.steps, self._limits.matches)
         for role, record in roles:
             if role >= 0:
                 self._search.find(role, record, is_new=True)
-        return self._told(found, now_s) if found else []
+        if not found:
+            return []
+        found.sort()
+        return self._told(found, now_s)
 
     def search_old(self, arrivals: int, now_s: float) -> list[Match]:
         """Its matches among remembered events, in the order in which they were completed. Raises TooManySteps."""
         found = self._search.begin(self._limits.old_steps, self._limits.old_matches)
         for record in self._memories[0].records:
             self._search.find(0, record, is_new=False)
-        return sorted(self._told(found, now_s), key=lambda match: (max(match.arrivals), match.arrivals))
+        found.sort(key=lambda each: (max([record.arrival for record in each]), each))
+        return self._told(found, now_s)
 
     def _told(self, found: list[Found], now_s: float) -> list[Match]:
-        ordered = sorted([(tuple([record.arrival for record in each]), each) for each in found])
         if not self._plan.absences:
-            return [self.match(each, arrivals) for arrivals, each in ordered]
+            number, places = self._number, self._plan.bindings
+            return [Match(number, each, places) for each in found]
         told = []
-        for arrivals, each in ordered:
-            waiting = self.absences.begin(each, arrivals)
+        for each in found:
+            waiting = self.absences.begin(each)
             if waiting is not None and waiting.due_s <= now_s:
-                told.append(self.match(each, arrivals))
+                told.append(self.match(each))
             elif waiting is not None:
                 if self.absences.length >= self._limits.waiting:
                     raise TooManySteps("waiting")
                 self.absences.wait(waiting)
         return told
 
-    def match(self, found: Found, arrivals: tuple[int, ...]) -> Match:
+    def match(self, found: Found) -> Match:
         """What is told of a match."""
-        return Match(self._number, found, arrivals, self._plan.bindings)
+        return Match(self._number, found, self._plan.bindings)
 
     def close(self) -> Iterator[tuple[int, Memory]]:
         """Nothing waits any more, and its memories are released: by role."""

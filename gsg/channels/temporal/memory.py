@@ -37,8 +37,8 @@ class Memory:
         self._indexes: dict[tuple[tuple[int, ...], int | None], Index] = {}
         self._values = _values(shape.fields)
         self._keyed = [column for column, is_keyed in enumerate(shape.keyed) if is_keyed]
-        self.users: dict[tuple[int, int], None] = {}
-        """Subscriptions, and what the memory is to each."""
+        self.users: dict[int, list[int]] = {}
+        """Subscriptions, and what the memory is to each: their roles."""
 
     def insert(self, event: Event, arrival: int, time_s: float) -> Record | None:
         """An event that meets the condition arrives. None for one whose values are not to be kept."""
@@ -54,7 +54,7 @@ class Memory:
         for one, other in self.shape.same:
             if not equal(values[one], values[other]):
                 return None
-        record = Record(event, arrival, time_s, values, keys)
+        record = Record(arrival, time_s, event, values, keys)
         self.records.append(record)
         for index in self._indexes.values():
             index.insert(record)

@@ -6,12 +6,11 @@ that a pattern without any ends it at once. Nothing is kept from one search to t
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from .index import NOTHING, Index, Record, Run, are_mixed, equality_key, is_within
+from .index import LAST, NOTHING, Index, Record, Run, are_mixed, equality_key, is_within
 from .memory import Memory
 from .plan import Check, Place, Plan, Step, checks_hold
 
@@ -26,7 +25,20 @@ class TooManySteps(Exception):
 class _Lookup:
     """A step, and the index where it looks up."""
 
-    __slots__ = ("_bounds", "_equal_to", "_index", "_is_after", "_is_upper", "_key", "_only", "_order", "checks", "pattern", "step")
+    __slots__ = (
+        "_bounds",
+        "_equal_to",
+        "_index",
+        "_is_after",
+        "_is_upper",
+        "_key",
+        "_only",
+        "_order",
+        "checks",
+        "has_several_bounds",
+        "pattern",
+        "step",
+    )
 
     def __init__(self, step: Step, index: Index) -> None:
         self.step = step
@@ -37,6 +49,7 @@ class _Lookup:
         self._key = step.equal_to[0] if len(step.equal_to) == 1 else None
         self._order = step.order or 0
         self._bounds = step.bounds
+        self.has_several_bounds = len(step.bounds) > 1
         self._only = step.bounds[0].place if len(step.bounds) == 1 else None
         """Where the value of the only bound is."""
         self._is_upper = bool(step.bounds) and step.bounds[0].operator in ("<", "<=")
@@ -67,7 +80,7 @@ class _Lookup:
             return NOTHING
         if others:
             return self._index.find(key, self._values(records))
-        at = bisect_left(entries, (value, math.inf) if self._is_after else (value,))
+        at = bisect_left(entries, (value, LAST) if self._is_after else (value,))
         return (at, ((entries, 0, at),)) if self._is_upper else (len(entries) - at, ((entries, at, len(entries)),))
 
     def _values(self, records: list[Record]) -> list[tuple[str, Any]]:  # Any: values
@@ -75,8 +88,6 @@ class _Lookup:
 
     def are_apart(self, records: list[Record]) -> list[tuple[str, Any]]:
         """Bounds that events are still to be compared with, if there are any."""
-        if len(self._bounds) < 2:
-            return []
         values = self._values(records)
         return values if are_mixed(values) else []
 
@@ -128,20 +139,23 @@ class Search:
                 raise TooManySteps("matches")
             return
         records = self._bound
-        fewest = -1
-        chosen: _Lookup | None = None
-        runs: tuple[Run, ...] = ()
-        for lookup in self._lookups.get(bound) or self._make(bound):
-            count, places = lookup.find(records)
+        lookups = self._lookups.get(bound) or self._make(bound)
+        chosen = lookups[0]
+        fewest, runs = chosen.find(records)
+        if not fewest:
+            return
+        for at in range(1, len(lookups)):
+            count, places = lookups[at].find(records)
             if not count:
+                # Where nothing was found, nothing is likely to be found the next time.
+                lookups[0], lookups[at] = lookups[at], lookups[0]
                 return
-            if chosen is None or count < fewest:
-                fewest, chosen, runs = count, lookup, places
+            if count < fewest:
+                fewest, chosen, runs = count, lookups[at], places
         self._steps -= fewest
         if self._steps < 0:
             raise TooManySteps("steps")
-        if chosen is not None:
-            self._try(bound, chosen, runs)
+        self._try(bound, chosen, runs)
 
     def _try(self, bound: int, lookup: _Lookup, runs: tuple[Run, ...]) -> None:
         """Bind each of some events to a pattern in turn."""
@@ -150,10 +164,14 @@ class Search:
         bound |= 1 << pattern
         is_last = bound == self._all
         excluded = self._start if pattern < self._start_pattern else 0
-        apart = lookup.are_apart(records)
+        apart = lookup.are_apart(records) if lookup.has_several_bounds else []
         for entries, begin, end in runs:
-            for _, arrival, record in entries[begin:end]:
-                if arrival == excluded or (apart and not lookup.is_within(record, apart)):
+            if is_last and not (checks or excluded or apart):
+                before, after = records[:pattern], records[pattern + 1 :]
+                self._found += [(*before, entry[1], *after) for entry in entries[begin:end]]
+                continue
+            for _, record in entries[begin:end]:
+                if record.arrival == excluded or (apart and not lookup.is_within(record, apart)):
                     continue
                 records[pattern] = record
                 if checks and not checks_hold(checks, self._value_at):

@@ -17,9 +17,10 @@ from naive_temporal import RELATIONS, Arrived, Stream, Subscribed
 from gsg.channels.events import Event
 from gsg.channels.temporal import Limits, Match, TemporalMatcher, parse
 
+NAN = float("nan")
 STREAMS = 5
 """Of each example."""
-VALUES: list[Any] = [0, 1, 2, 3, 1.0, 2.5, "1", "2", "a", "10", "9", True, None, float("nan"), [1], [True], {"n": 1.0}]
+VALUES: list[Any] = [0, 1, 2, 3, 1.0, 2.5, "1", "2", "a", "10", "9", True, None, NAN, [NAN], [1], [True], {"n": 1.0}]
 PLAIN: list[Any] = [0, 1, 2, 3]
 UNLIMITED = Limits(matches=10**9, steps=10**9, old_matches=10**9, old_steps=10**9, waiting=10**9)
 

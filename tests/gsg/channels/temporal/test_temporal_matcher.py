@@ -13,6 +13,7 @@ from gsg.channels.values import Reference
 
 IN_ORDER = "(event (time ?t1) (user ?u)) (event (time ?t2) (user ?u)) (test (< ?t1 ?t2))"
 ONE = parse("(event)")
+NAN = float("nan")
 
 
 class World:
@@ -89,7 +90,8 @@ def test_equal_events_are_two_events() -> None:
         ((float("nan"), float("nan")), []),
         (([1, {"n": 2}], [1.0, {"n": 2.0}]), [(1, 1), (1, 2), (2, 1), (2, 2)]),
         (([1], [True]), [(1, 1), (2, 2)]),
-        (([float("nan")], {"n": float("nan")}), []),
+        (([NAN], [NAN]), []),
+        (({"n": [NAN]}, {"n": [NAN]}), []),
         ((None, False), [(1, 1), (2, 2)]),
         ((Reference("gsg://a"), Reference("gsg://a")), [(1, 1), (1, 2), (2, 1), (2, 2)]),
     ],
@@ -128,14 +130,29 @@ def test_order_is_that_of_values(values: tuple[Any, Any], pairs: list[tuple[int,
     assert sorted(told) == pairs
 
 
-def test_between_a_text_and_a_number() -> None:
-    world = World("(event (low ?a)) (event (high ?b)) (event (x ?x)) (test (< ?a ?x) (< ?x ?b))")
-    world.happen(low=5)
-    world.happen(high="7")
+BETWEEN = "(event (low ?a)) (event (x ?x)) (event (high ?b)) (test (< ?a ?x) (< ?x ?b))"
 
-    told = [world.happen(x=x) for x in (6, "6", "10", 8, "65", True)]
 
-    assert told == [[(1, 2, 3)], [(1, 2, 4)], [(1, 2, 5)], [], [(1, 2, 7)], []]
+@pytest.mark.parametrize(
+    ("low", "high", "between"),
+    [
+        (5, "7", [6, "6", "6.5", "10", "65"]),
+        ("5", 7, [6, "6", "6.5"]),
+        (5, 7, [6, "6", "6.5"]),
+        ("5", "7", [6, "6", "6.5", "65", "6x"]),
+    ],
+    ids=["number and text", "text and number", "numbers", "texts"],
+)
+def test_between_texts_and_numbers(low: Any, high: Any, between: list[Any]) -> None:
+    values = [6, "6", "6.5", "10", 8, "65", "6x", True, None]
+    world = World(BETWEEN)
+    for value in values:
+        world.happen(x=value)
+    world.happen(low=low)
+
+    told = world.happen(high=high)
+
+    assert [values[arrivals[1] - 1] for arrivals in told] == between
 
 
 # --- windows --------------------------------------------------------------------------------------------------------------------
