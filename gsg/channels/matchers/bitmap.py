@@ -149,8 +149,8 @@ class Bitmap:
             del self._signatures[signature]
         for part in parts_of(condition):
             name = _indexed_field(part)
-            if name is not None and not _is_existence(part) and self._fields[name].tested & bit:
-                tests = self._fields[name]
+            tests = None if name is None or _is_existence(part) else self._fields.get(name)
+            if name is not None and tests is not None and tests.tested & bit:
                 tests.tested &= ~bit
                 for _, undo in _changes(tests, part):
                     undo(bit)
