@@ -31,6 +31,13 @@ def test_many_texts_are_found_as_each_of_them_is(name: str) -> None:
     assert not together(7)
 
 
+def test_very_many_texts_are_tried_one_by_one() -> None:
+    test = RELATIONS.make("contains", [f"{number:0100}" for number in range(200)])
+
+    assert test(f"a{17:0100}b")
+    assert not test(f"a{17:099}b")
+
+
 def test_half_of_a_surrogate_pair_stops_no_search() -> None:
     for name in ("regex", "regex-ci", "contains", "wildcard"):
         assert RELATIONS.make(name, ["abc"])("\ud800abc") is (name != "wildcard")
