@@ -26,6 +26,8 @@ MAX_PATTERN_BYTES: Final = 512 * 1024
 """Memory of one compiled regular expression; one that needs more is refused."""
 MANY: Final = 40
 """Texts of one relation from which on they are one regular expression, which takes as long for a thousand as for one."""
+MAX_MANY_CHARACTERS: Final = 10_000
+"""Of those texts together; with more they are tried one by one, as the expression would not fit into its memory."""
 MAX_MANY_BYTES: Final = 4 * 1024 * 1024
 """Memory of one regular expression made of several; where they need more, they are tried one after another."""
 CI: Final = "-ci"
@@ -48,7 +50,7 @@ def _texts(constants: Sequence[Any]) -> list[str]:
 
 def _contains(constants: Sequence[Any]) -> Holds:
     texts = _texts(constants)
-    if len(texts) >= MANY:
+    if len(texts) >= MANY and sum(map(len, texts)) <= MAX_MANY_CHARACTERS:
         search = _search_for_any(tuple(map(_escaped, texts)))
         if search is not None:
             return lambda value: type(value) is str and search(value)

@@ -186,10 +186,10 @@ class _Tables:
             bucket = self._bucket(access)
             if bucket is None:
                 bucket = _Bucket()
-                if access.relation != EQUAL:
-                    self._by_text.setdefault(access.field, TextTests()).insert(access.relation, str(access.key), bucket)
-                else:
+                if access.relation == EQUAL:
                     self._by_field.setdefault(access.field, {})[access.key] = bucket
+                else:
+                    self._by_text.setdefault(access.field, TextTests()).insert(access.relation, str(access.key), bucket)
             bucket.insert(number, _rest_of(condition, access))
 
     def remove(self, number: int, condition: Condition) -> bool:
@@ -201,14 +201,14 @@ class _Tables:
             assert bucket is not None
             bucket.remove(number, _rest_of(condition, access))
             if not len(bucket):
-                if access.relation != EQUAL:
-                    self._by_text[access.field].remove(access.relation, str(access.key))
-                    if not self._by_text[access.field]:
-                        del self._by_text[access.field]
-                else:
+                if access.relation == EQUAL:
                     del self._by_field[access.field][access.key]
                     if not self._by_field[access.field]:
                         del self._by_field[access.field]
+                else:
+                    self._by_text[access.field].remove(access.relation, str(access.key))
+                    if not self._by_text[access.field]:
+                        del self._by_text[access.field]
         return True
 
     def match(self, fields: Fields, environment: Fields, found: list[int], matcher: Compile) -> None:
@@ -229,17 +229,20 @@ class _Tables:
             bucket = table.get(ANY_VALUE)
             if bucket is not None:
                 bucket.match(fields, environment, found, matcher)
+        every = tables.get(EVERYWHERE.field)
+        if every is not None:
+            every[ANY_VALUE].match(fields, environment, found, matcher)
         by_text = self._by_text
         if by_text:
             for name in fields if len(fields) <= len(by_text) else by_text:
                 if name in by_text and name in fields:
-                    text = fields[name]
-                    if text.__class__ is str:
-                        for bucket in by_text[name].passed(text):
-                            bucket.match(fields, environment, found, matcher)
-        every = tables.get(EVERYWHERE.field)
-        if every is not None:
-            every[ANY_VALUE].match(fields, environment, found, matcher)
+                    value = fields[name]
+                    if value.__class__ is str:
+                        for bucket in by_text[name].passed(value):
+                            if bucket.program is not None:
+                                bucket.program(fields, environment, append)
+                            else:
+                                bucket.match(fields, environment, found, matcher)
 
 
 def _rest_of(condition: Condition, access: Access) -> Condition:

@@ -12,6 +12,8 @@ from gsg.channels.languages.predicate import parse
 from gsg.channels.languages.relations import Relations
 from gsg.channels.languages.signature import required_fields
 from gsg.channels.languages.source import compiled
+from gsg.channels.languages.why_not import why_not
+from gsg.channels.languages.writing import written
 from gsg.channels.matchers.bitmap import Bitmap
 from gsg.channels.matchers.compile import Compile
 from gsg.channels.matchers.lattice import Lattice
@@ -60,6 +62,15 @@ def test_every_matcher_knows_conditions_on_all_fields(kind: type[Any]) -> None:
 def test_a_condition_on_all_fields_requires_none_but_those_beside_it() -> None:
     assert required_fields(parse("(any * (= it 1))")) == frozenset()
     assert required_fields(parse("(any * (= it a))")) == {"a"}
+
+
+@pytest.mark.parametrize("text", [text for text, _, _ in CASES.values()])
+def test_a_condition_on_all_fields_is_written_as_it_was_read(text: str) -> None:
+    assert written(parse(text)) == text
+
+
+def test_why_a_condition_on_all_fields_fails_is_said() -> None:
+    assert why_not(parse("(any * (= it 1))"), {"a": 2}, {}, RELATIONS) == ["(any * (= it 1)) fails: * is {'a': 2}"]
 
 
 def test_a_star_in_bars_is_a_name() -> None:
