@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from .agent.program import Program
 from .events import Event
 from .languages.expressions import Condition
 from .report import Report
@@ -52,7 +53,7 @@ class Asked:
 
     text: str
     language: str
-    condition: Condition | TemporalQuery
+    asks: Condition | TemporalQuery | Program
     report: Report | None = None
     deliver: Deliver = Deliver.EACH
 
