@@ -25,6 +25,7 @@ ROOMS: dict[str, set[str]] = {
     "rete/operators": set(),
     "rete/compile": {"rete/operators"},
     "rete/explain": {"rete/operators", "rete/compile"},
+    "rete/predicates": set(),
     "dht/identity": set(),
     "dht/datagrams": {"dht/identity"},
     "dht/liveness": {"dht/identity", "dht/datagrams"},
@@ -43,6 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "gsg/churn": {"gsg/tuples", "gsg/wire", "gsg/placement", "gsg/storage", "gsg/rendezvous", "gsg/publisher", "gsg/replication"},
     "gsg/explain": {"gsg/tuples", "gsg/languages"},
     "gsg/subscriptions": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/placement", "gsg/rendezvous", "gsg/feeds", "gsg/explain"},
+    "gsg/channels": {"gsg/languages"},
     "gsg/monitoring": {
         "gsg/tuples",
         "gsg/wire",

@@ -1,0 +1,108 @@
+"""The union of some interests as one condition: what others are told, so that they send no event that nobody wants.
+
+What is more special than something else in it is left out. It may be too large and never too small: where it would be longer than
+what others are to read, conditions give way to tests that they require, then everything is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from .languages.expressions import (
+    FALSE,
+    TRUE,
+    And,
+    Comparison,
+    Condition,
+    Constant,
+    Exists,
+    Field,
+    Not,
+    Or,
+    Quantified,
+    Relation,
+)
+from .languages.implication import implies
+from .languages.predicate import any_of
+from .languages.relations import STANDARD, Relations
+from .languages.signature import required_fields
+from .languages.writing import written
+from .matchers.access import ANY_VALUE, EVERYWHERE, accesses_of
+
+MAX_PARTS: Final = 1_000
+"""Conditions of a closure; of more, each gives way to a test that it requires, and of more of these to the field that it is on."""
+MAX_CHARACTERS: Final = 128 * 1024
+"""Of a closure's text; beyond, as above."""
+COMPARED: Final = 200_000
+"""Pairs of conditions that are compared for one closure; what is left then stands side by side."""
+
+
+def closure_of(interests: Iterable[Condition], relations: Relations) -> Condition:
+    """A condition that holds of each event of which one of the interests does."""
+    parts = list(
+        dict.fromkeys(part for interest in interests for part in (interest.parts if isinstance(interest, Or) else (interest,)))
+    )
+    for coarser in (_portable, _tested, _existing):
+        parts = _without_special(list(dict.fromkeys(each for part in parts for each in coarser(part))), relations)
+        made = any_of(parts)
+        if len(parts) <= MAX_PARTS and len(written(made)) <= MAX_CHARACTERS:
+            return made
+    return TRUE
+
+
+def _portable(part: Condition) -> list[Condition]:
+    """A condition as others can try it; the tests that it requires where it has a relation of the application's own."""
+    return [part] if all(name in STANDARD for name in _relation_names(part)) else _tested(part)
+
+
+def _tested(part: Condition) -> list[Condition]:
+    return [_test_of(access.field, access.key) for access in accesses_of(part, lambda access: 0)]
+
+
+def _existing(part: Condition) -> list[Condition]:
+    fields = required_fields(part)
+    return [Exists(Field((min(fields),)))] if fields else [TRUE]
+
+
+def _test_of(field: str, key: object) -> Condition:
+    if field == EVERYWHERE.field:
+        return TRUE
+    if key is ANY_VALUE:
+        return Exists(Field((field,)))
+    value = key[0] if isinstance(key, tuple) else key
+    return Comparison("=", Field((field,)), Constant(value))  # type: ignore[arg-type]  # the key of a constant
+
+
+def _without_special(parts: Sequence[Condition], relations: Relations) -> list[Condition]:
+    """Without those that imply another: general ones, which require fewer fields, are looked at first."""
+    if TRUE in parts:
+        return [TRUE]
+    kept: list[tuple[frozenset[str], Condition]] = []
+    left = COMPARED
+    for fields, part in sorted(((required_fields(part), part) for part in parts if part != FALSE), key=lambda item: len(item[0])):
+        is_special = False
+        for its_fields, general in kept:
+            if its_fields <= fields and left > 0:
+                left -= 1
+                if implies(part, general, relations):
+                    is_special = True
+                    break
+        if not is_special:
+            kept = [(its, each) for its, each in kept if left <= 0 or its != fields or not implies(each, part, relations)]
+            kept.append((fields, part))
+    return [part for _, part in kept]
+
+
+def _relation_names(condition: object) -> Iterable[str]:
+    """The names of all relations in a condition."""
+    match condition:
+        case Relation(name, _):
+            yield name
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from _relation_names(part)
+        case Not(part):
+            yield from _relation_names(part)
+        case Quantified(_, _, inner, _):
+            yield from _relation_names(inner)

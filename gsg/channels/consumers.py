@@ -1,0 +1,115 @@
+"""Consumers that an application need not write: a log file that rotates, a table, and a stream to be iterated over."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections import deque
+from collections.abc import AsyncIterator
+from logging import INFO, LogRecord
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import Final
+
+from ..errors import DoorClosed, Overrun
+from .events import Event
+from .notation import to_json
+
+LOG_BYTES: Final = 10 * 1024 * 1024
+"""Of a log file; the next one is begun then."""
+LOG_FILES: Final = 5
+"""Older log files that are kept; beyond, the oldest is deleted."""
+UNREAD: Final = 10_000
+"""Events that a stream keeps for its reader; what happens then the stream's ``overflow`` says."""
+
+
+class LogFile:
+    """Writes each event as one line of JSON, with its source and number. Raises OSError."""
+
+    def __init__(self, path: str | Path, *, max_bytes: int = LOG_BYTES, kept: int = LOG_FILES) -> None:
+        self._handler = RotatingFileHandler(path, maxBytes=max_bytes, backupCount=kept, encoding="utf-8")
+
+    def publish(self, event: Event) -> None:
+        """Write an event."""
+        line = to_json({"source": event.source, "number": event.number, "event": event.fields})
+        self._handler.emit(LogRecord("gsg.channels", INFO, "", 0, line, (), None))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._handler.close()
+
+
+class Table:
+    """Inserts each event into a table of an SQLite database: source, number, and the event as JSON, of which SQLite's own functions
+    read fields (``json_extract(event, '$.type')``). An event that is there already is not inserted again."""
+
+    def __init__(self, path: str | Path, table: str = "events") -> None:
+        self._name = '"' + table.replace('"', '""') + '"'
+        self._connection = sqlite3.connect(path, isolation_level=None)
+        self._connection.execute(
+            f"CREATE TABLE IF NOT EXISTS {self._name} (source TEXT, number INTEGER, event TEXT, PRIMARY KEY (source, number))"
+        )
+
+    def publish(self, event: Event) -> None:
+        """Insert an event."""
+        row = event.source, event.number, to_json(event.fields)
+        self._connection.execute(f"INSERT OR IGNORE INTO {self._name} VALUES (?, ?, ?)", row)  # a quoted name
+
+    def close(self) -> None:
+        """Close the database."""
+        self._connection.close()
+
+
+class Stream:
+    """Keeps events for one reader: ``async for event in stream``.
+
+    ``overflow`` says what happens when ``limit`` events are unread: ``drop_oldest`` (counted as :attr:`dropped`) or ``error``: the
+    reader reads what is there, and then Overrun is raised.
+    """
+
+    def __init__(self, *, limit: int = UNREAD, overflow: str = "error") -> None:
+        if overflow not in ("error", "drop_oldest") or limit < 1:
+            raise ValueError(
+                f"a stream with limit={limit} and overflow={overflow!r}; expected at least 1, and error or drop_oldest"
+            )
+        self._limit = limit
+        self._drops = overflow == "drop_oldest"
+        self._unread: deque[Event] = deque()
+        self._news = asyncio.Event()
+        self._ended: Exception | None = None
+        self.dropped = 0
+        """Events that the reader was too slow for."""
+
+    def publish(self, event: Event) -> None:
+        """Keep an event for the reader."""
+        if self._ended is not None:
+            self.dropped += 1
+            if isinstance(self._ended, Overrun):
+                self._ended.lost = self.dropped
+            return
+        if len(self._unread) >= self._limit:
+            self.dropped += 1
+            if not self._drops:
+                self._ended = Overrun(f"{self._limit:,} events were unread; read faster, or with overflow='drop_oldest'", lost=1)
+                return
+            self._unread.popleft()
+        self._unread.append(event)
+        self._news.set()
+
+    def close(self) -> None:
+        """End the iteration, once what is there was read."""
+        self._ended = self._ended or DoorClosed("the stream was closed")
+        self._news.set()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        while not self._unread:
+            if self._ended is not None:
+                if isinstance(self._ended, DoorClosed):
+                    raise StopAsyncIteration
+                raise self._ended
+            self._news.clear()
+            await self._news.wait()
+        return self._unread.popleft()

@@ -1,0 +1,97 @@
+"""Events: sets of fields without a schema, each known by its source and its number there.
+
+Two events with equal fields are two events. The environment is what its publisher's context said when it was published
+(:mod:`.environment`); it is looked at by subscriptions and not a part of the fields.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..errors import BadTerm
+from .values import Reference, Value
+
+MAX_DEPTH: Final = 32
+"""Events and lists within an event; a deeper one is refused."""
+MAX_VALUES: Final = 50_000
+"""Of one event, those of lists and inner events counted; one with more is refused."""
+MAX_BYTES: Final = 1024 * 1024
+"""Characters of all names and texts of one event; one with more is refused."""
+MAX_BITS: Final = 1_024
+"""Of a whole number; a longer one is refused, as no float is as large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened. ``readers`` names who may notice it; None for everybody."""
+
+    fields: dict[str, Value]
+    source: str = ""
+    number: int = 0
+    environment: Mapping[str, Value] = field(default_factory=dict)
+    readers: frozenset[str] | None = None
+
+
+def fields_of(given: Mapping[str, Any]) -> dict[str, Value]:
+    """A copy of the fields that is the event's own. Raises BadTerm for what is no event, or too large a one."""
+    if not isinstance(given, Mapping):
+        raise BadTerm(f"an event of type {type(given).__name__}; expected a mapping from names to values")
+    return _Copy().fields(given, 1)
+
+
+class _Copy:
+    def __init__(self) -> None:
+        self._values = 0
+        self._characters = 0
+
+    def fields(self, given: Mapping[str, Any], depth: int) -> dict[str, Value]:
+        copied = {}
+        for name, value in given.items():
+            if type(name) is not str or not name:
+                raise BadTerm(f"a field called {name!r}; expected a text that is not empty")
+            self._count(len(name))
+            copied[name] = self._value(name, value, depth)
+        return copied
+
+    def _value(self, name: str, value: Any, depth: int) -> Value:
+        kind = type(value)
+        if kind is str:
+            self._count(len(value))
+            return value  # type: ignore[no-any-return]  # a text
+        self._count(8)
+        if kind is int:
+            if value.bit_length() > MAX_BITS:
+                raise BadTerm(f"field {name!r}: a number of {value.bit_length():,} bits; expected at most {MAX_BITS:,}, or a text")
+            return value  # type: ignore[no-any-return]  # a number
+        if kind is float or value is None or kind is bool:
+            return value  # type: ignore[no-any-return]  # a simple value
+        if kind is Reference:
+            self._count(len(value.address))
+            return value  # type: ignore[no-any-return]  # a reference
+        if depth >= MAX_DEPTH:
+            raise BadTerm(f"field {name!r}: values nested more than {MAX_DEPTH} deep; expected fewer")
+        if isinstance(value, Mapping):
+            return self.fields(value, depth + 1)
+        if isinstance(value, Sequence) and kind in (list, tuple):
+            return [self._value(name, each, depth + 1) for each in value]
+        raise BadTerm(
+            f"field {name!r}: a value of type {kind.__name__}; "
+            "expected a text, a number, true, false, None, a list, a mapping or a Reference"
+        )
+
+    def _count(self, characters: int) -> None:
+        self._values += 1
+        self._characters += characters
+        if self._values > 2 * MAX_VALUES or self._characters > MAX_BYTES:
+            raise BadTerm(
+                f"an event of more than {MAX_VALUES:,} values or {MAX_BYTES:,} characters; "
+                "expected a smaller one: publish a reference to the rest"
+            )
+
+
+def is_finite(value: object) -> bool:
+    """Whether a number can be written in JSON."""
+    return not isinstance(value, float) or math.isfinite(value)

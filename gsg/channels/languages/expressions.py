@@ -1,0 +1,164 @@
+"""What a predicate says, as a tree: conditions over the fields of one event and of its environment.
+
+Nodes are values: equal trees are equal and hash alike, so that matchers evaluate what several subscriptions have in common once.
+Constants of different kinds differ although Python takes 1, 1.0 and True for one key. Whoever makes a tree directly is to flatten
+nothing: :mod:`.predicate` and :func:`normalized` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, TypeAlias
+
+from ..values import Value
+
+Path: TypeAlias = tuple[str, ...]
+"""The name of a field, and those of the fields within it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A text, a number, true, false or null."""
+
+    value: str | int | float | bool | None
+    kind: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", type(self.value).__name__)
+
+
+class Origin(Enum):
+    """Where a name is looked up."""
+
+    EVENT = "event"
+    ENVIRONMENT = "environment"
+    ELEMENT = "element"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The value at a path of the event, of its environment or, within any, all and exactly, of the element in turn, for which the
+    path may be empty: the element itself."""
+
+    path: Path
+    origin: Origin = Origin.EVENT
+
+
+EVERY_FIELD: Final = Field(())
+"""In the place of a list within any, all and exactly: the values of all fields at the top level of the event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """A number computed: ``+ - * / mod min max abs``; missing where an operand is no number, or the divisor is 0."""
+
+    operator: str
+    operands: tuple[Expression, ...]
+
+
+Expression: TypeAlias = Constant | Field | Arithmetic
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``= != < <= > >=`` of two values; false where one is missing or they are in no order."""
+
+    operator: str
+    left: Expression
+    right: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A named relation, such as contains, between a value and constants; false where an operand is missing."""
+
+    name: str
+    operands: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Whether a field is there, whatever its value."""
+
+    field: Field
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All parts hold; with none it is true."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Some part holds; with none it is false."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold: so it is, too, where a field of it is missing."""
+
+    part: Condition
+
+
+class Quantity(Enum):
+    """Of how many elements a condition is to hold."""
+
+    ANY = "any"
+    ALL = "all"
+    EXACTLY = "exactly"
+
+
+@dataclass(frozen=True, slots=True)
+class Quantified:
+    """How many elements of a list, or values of :data:`EVERY_FIELD`, meet a condition, in which a field may be one of the element;
+    false for what is no list.
+
+    ALL holds for an empty list. ``count`` is that of EXACTLY.
+    """
+
+    quantity: Quantity
+    over: Field
+    condition: Condition
+    count: int = 0
+
+
+Condition: TypeAlias = Comparison | Relation | Exists | And | Or | Not | Quantified
+
+TRUE = And(())
+FALSE = Or(())
+
+
+def fields_of(node: Condition | Expression) -> Iterator[Field]:
+    """All fields that a condition reads, elements' too."""
+    match node:
+        case Field():
+            yield node
+        case Exists():
+            yield node.field
+        case Arithmetic() | Relation():
+            for operand in node.operands:
+                yield from fields_of(operand)
+        case Comparison():
+            yield from fields_of(node.left)
+            yield from fields_of(node.right)
+        case And() | Or():
+            for part in node.parts:
+                yield from fields_of(part)
+        case Not():
+            yield from fields_of(node.part)
+        case Quantified():
+            yield node.over
+            yield from fields_of(node.condition)
+
+
+def constant(value: Value) -> Constant:
+    """A constant of a value that a condition may name. Raises TypeError for lists, events and references."""
+    if value is not None and type(value) not in (str, int, float, bool):
+        raise TypeError(f"{value!r} cannot stand in a condition; expected a text, a number, true, false or null")
+    return Constant(value)  # type: ignore[arg-type]  # as just seen

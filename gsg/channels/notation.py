@@ -1,0 +1,211 @@
+"""Events as texts: JSON, and the notation of name-value pairs.
+
+    userid: Fred; time: 12:40:18; type: error; message: read unhappy maknam
+
+A value without marks is a text, as in Filman and Lee (section "Events"): whoever compares it with a number has it read as one. The
+marks tell the other kinds: ``#5`` a number, ``#true #false #null``, ``<gsg://host:1/name>`` a reference, ``[a, #2]`` a list,
+``{name: value; name: value}`` an event, and ``"a; b"``, with JSON's escapes, a text that would read otherwise. In JSON a reference
+is ``{"$ref": "gsg://host:1/name"}``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..errors import BadTerm
+from ..languages.bad_text import Mistake, bad_text
+from .events import MAX_BYTES, MAX_DEPTH, fields_of, is_finite
+from .values import Reference, Value
+
+REFERENCE: Final = "$ref"
+_PLAIN_END = re.compile(r"[;,\]}]")
+_ENDS: Final = {"": re.compile(";"), "}": re.compile("[;}]"), "]": re.compile(r"[,\]]")}
+"""Where a text without marks ends: at the top, in an event, in a list."""
+_NAME = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|([^:;\s"{}\[\]<>#][^:;]*?))\s*:""", re.DOTALL)
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_WORD = re.compile(r"[^\s;,\]}]+")
+
+
+def to_json(fields: Mapping[str, Value]) -> str:
+    """An event as JSON. Raises BadTerm for numbers that JSON has not (NaN and infinities)."""
+    return json.dumps(_plain(fields), ensure_ascii=False, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:  # Any: JSON's values
+    if isinstance(value, Reference):
+        return {REFERENCE: value.address}
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if not is_finite(value):
+        raise BadTerm(f"the number {value} cannot be written as JSON; expected a finite one, or a text")
+    return value
+
+
+def from_json(text: str | bytes) -> dict[str, Value]:
+    """The event of a JSON object. Raises BadTerm for what is none, or too large a one."""
+    if len(text) > 4 * MAX_BYTES:
+        raise BadTerm(f"an event of {len(text):,} bytes as JSON; expected at most {4 * MAX_BYTES:,}")
+    try:
+        found = json.loads(text, object_hook=_referenced)
+    except (ValueError, RecursionError) as error:
+        raise BadTerm(f'an event that is no JSON: {error}; expected an object such as {{"type": "error"}}') from None
+    if not isinstance(found, dict):
+        raise BadTerm(f"an event that is a JSON {type(found).__name__}; expected an object from names to values")
+    return fields_of(found)
+
+
+def _referenced(found: dict[str, Any]) -> Any:  # Any: as above
+    return Reference(found[REFERENCE]) if found.keys() == {REFERENCE} and isinstance(found[REFERENCE], str) else found
+
+
+def write(fields: Mapping[str, Value]) -> str:
+    """An event in the notation of name-value pairs. Raises BadTerm like :func:`to_json`."""
+    return "; ".join(f"{_name(name)}: {_value(value)}" for name, value in fields.items())
+
+
+def _name(name: str) -> str:
+    found = _NAME.match(name + ":")
+    return (
+        name
+        if found is not None and found.group(2) == name and found.end() == len(name) + 1
+        else json.dumps(name, ensure_ascii=False)
+    )
+
+
+def _value(value: Value) -> str:
+    match value:
+        case str():
+            is_plain = value.strip() == value != "" and value[0] not in '"#<[{' and not _PLAIN_END.search(value)
+            return value if is_plain else json.dumps(value, ensure_ascii=False)
+        case Reference(address):
+            return f"<{json.dumps(address)}>" if ">" in address or address[:1] == '"' else f"<{address}>"
+        case list():
+            return f"[{', '.join(map(_value, value))}]"
+        case dict():
+            return f"{{{write(value)}}}"
+        case _:
+            if not is_finite(value):
+                raise BadTerm(f"the number {value} cannot be written; expected a finite one, or a text")
+            return "#" + json.dumps(value)
+
+
+def read(text: str) -> dict[str, Value]:
+    """The event of a text of name-value pairs. Raises BadText, and BadTerm for too large a one."""
+    if len(text) > MAX_BYTES:
+        raise BadTerm(f"an event of {len(text):,} characters; expected at most {MAX_BYTES:,}")
+    reader = _Reader(text)
+    try:
+        found = reader.fields(0, end="")
+    except Mistake as mistake:
+        raise bad_text(text, mistake.position, mistake.problem, what="event") from None
+    return fields_of(found)
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+
+    def fields(self, depth: int, *, end: str) -> dict[str, Value]:
+        if depth > MAX_DEPTH:
+            raise Mistake(self._at, f"values nested more than {MAX_DEPTH} deep; expected fewer")
+        found: dict[str, Value] = {}
+        while not self._is_at(end):
+            name = _NAME.match(self._text, self._at)
+            if name is None:
+                raise Mistake(self._skip(), 'no "name: value"; expected one, such as "type: error"')
+            text = name.group(2) if name.group(1) is None else json.loads(f'"{name.group(1)}"', strict=False)
+            self._at = name.end()
+            found[text] = self._value(depth, _ENDS[end])
+            if not self._is_at(end) and not self._take(";"):
+                raise Mistake(self._skip(), 'something after a value; expected ";" and the next name, or the end')
+        self._at += len(end)
+        return found
+
+    def _value(self, depth: int, ends: re.Pattern[str]) -> Value:
+        begin = self._skip()
+        match self._text[begin : begin + 1]:
+            case '"':
+                return self._text_of(begin)
+            case "#":
+                return self._marked(begin)
+            case "<":
+                return self._reference(begin)
+            case "[":
+                self._at += 1
+                return self._list(depth + 1)
+            case "{":
+                self._at += 1
+                return self.fields(depth + 1, end="}")
+        found = ends.search(self._text, begin)
+        self._at = len(self._text) if found is None else found.start()
+        return self._text[begin : self._at].strip()
+
+    def _list(self, depth: int) -> list[Value]:
+        if depth > MAX_DEPTH:
+            raise Mistake(self._at, f"values nested more than {MAX_DEPTH} deep; expected fewer")
+        found: list[Value] = []
+        while not self._is_at("]"):
+            found.append(self._value(depth, _ENDS["]"]))
+            if not self._is_at("]") and not self._take(","):
+                raise Mistake(self._skip(), 'something after an element; expected "," and the next, or "]"')
+        self._at += 1
+        return found
+
+    def _text_of(self, begin: int) -> str:
+        found = _QUOTED.match(self._text, begin)
+        if found is None:
+            raise Mistake(begin, "a text that is never closed")
+        self._at = found.end()
+        try:
+            return str(json.loads(found.group(), strict=False))
+        except ValueError:
+            raise Mistake(begin, "a text with an escape that JSON has not") from None
+
+    def _marked(self, begin: int) -> Value:
+        found = _WORD.match(self._text, begin + 1)
+        word = "" if found is None else found.group()
+        self._at = begin + 1 + len(word)
+        try:
+            value = json.loads(word, parse_constant=_refuse_constant)
+        except ValueError:
+            value = word
+        if isinstance(value, (str, list, dict)):
+            raise Mistake(begin, f"#{word} is neither a number nor #true, #false or #null; a text has no mark") from None
+        return value  # type: ignore[no-any-return]  # a simple value
+
+    def _reference(self, begin: int) -> Reference:
+        if self._text.startswith('<"', begin):
+            address = self._text_of(begin + 1)
+            if not self._take(">"):
+                raise Mistake(begin, 'a reference that is never closed; expected ">"')
+            return Reference(address)
+        end = self._text.find(">", begin)
+        if end < 0:
+            raise Mistake(begin, 'a reference that is never closed; expected ">"')
+        self._at = end + 1
+        return Reference(self._text[begin + 1 : end])
+
+    def _skip(self) -> int:
+        while self._at < len(self._text) and self._text[self._at].isspace():
+            self._at += 1
+        return self._at
+
+    def _is_at(self, end: str) -> bool:
+        begin = self._skip()
+        return self._text.startswith(end, begin) if end else begin == len(self._text)
+
+    def _take(self, mark: str) -> bool:
+        if not self._text.startswith(mark, self._skip()):
+            return False
+        self._at += 1
+        return True
+
+
+def _refuse_constant(word: str) -> float:
+    raise ValueError(word)

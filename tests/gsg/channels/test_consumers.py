@@ -1,0 +1,78 @@
+"""Log files, tables and streams."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+
+import pytest
+
+from gsg.channels.channel import Channel
+from gsg.channels.consumers import LogFile, Stream, Table
+from gsg.errors import Overrun
+
+
+def test_a_log_file_has_a_line_for_each_event_and_rotates(tmp_path) -> None:
+    channel, log = Channel(), LogFile(tmp_path / "events.log", max_bytes=200, kept=1)
+    channel.subscribe(log, "true")
+
+    for number in range(5):
+        channel.publish({"text": "100 %s", "n": number})
+    log.close()
+
+    lines = [json.loads(line) for name in ("events.log.1", "events.log") for line in (tmp_path / name).read_text().splitlines()]
+    assert [line["event"]["n"] for line in lines] == [line["number"] - 1 for line in lines]
+    assert lines[-1]["event"] == {"text": "100 %s", "n": 4}
+    assert len(lines) < 5
+
+
+def test_a_table_has_each_event_once(tmp_path) -> None:
+    channel, table = Channel(), Table(tmp_path / "events.db", "the table")
+    channel.subscribe(table, "true")
+    channel.subscribe(table, "(exists n)")
+
+    channel.publish({"n": 1, "kind": "x"})
+    table.close()
+
+    with contextlib.closing(sqlite3.connect(tmp_path / "events.db")) as database:
+        found = database.execute("""SELECT json_extract(event, '$.kind') FROM "the table" """).fetchall()
+    assert found == [("x",)]
+
+
+async def test_a_stream_ends_when_it_is_closed() -> None:
+    channel, stream = Channel(), Stream()
+    channel.subscribe(stream, "true")
+    channel.publish({"n": 1})
+    channel.publish({"n": 2})
+    stream.close()
+
+    assert [event.fields["n"] async for event in stream] == [1, 2]
+
+
+async def test_a_stream_that_is_read_too_slowly_is_told_how_much_is_lost() -> None:
+    channel, stream = Channel(), Stream(limit=2)
+    channel.subscribe(stream, "true")
+    for number in range(5):
+        channel.publish({"n": number})
+    found = []
+
+    with pytest.raises(Overrun) as overrun:
+        found += [event.fields["n"] async for event in stream]
+
+    assert overrun.value.lost == 3
+
+
+async def test_a_stream_may_drop_its_oldest() -> None:
+    channel, stream = Channel(), Stream(limit=2, overflow="drop_oldest")
+    channel.subscribe(stream, "true")
+    for number in range(5):
+        channel.publish({"n": number})
+    stream.close()
+
+    assert ([event.fields["n"] async for event in stream], stream.dropped) == ([3, 4], 3)
+
+
+def test_a_stream_that_cannot_be_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected at least 1"):
+        Stream(limit=0)
