@@ -94,6 +94,10 @@ class Links:
         """Wait until there is no link."""
         await self._wait_until(lambda: not self.routing.neighbours)
 
+    async def all_taken(self) -> None:
+        """Wait until all that was told was taken, or its link is gone."""
+        await self._wait_until(lambda: not self.routing.owed)
+
     async def _wait_until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
             self._news.clear()
@@ -171,7 +175,7 @@ class Links:
             async with asyncio.timeout(3 * HEARTBEAT_S):
                 message = await _frame(reader)
             self.routing.received(origin, message)
-            if isinstance(message, Interests):
+            if isinstance(message, (Interests, Taken)):
                 self._news.set()
             read += 1
             if not reader._buffer:  # type: ignore[attr-defined]  # asyncio has no public way to ask

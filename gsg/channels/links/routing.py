@@ -159,6 +159,11 @@ class Routing:
         """Of how many other channels that are reached now the interests are known."""
         return len(self._known.keys() & set().union(*self._behind.values()))
 
+    @property
+    def owed(self) -> int:
+        """Events that neighbours whose links are up have not taken yet."""
+        return sum(len(link.owed) for link in self._links.values() if link.state is State.UP)
+
     # --- messages ---------------------------------------------------------------------------------------------------------------
 
     def received(self, origin: str, message: Message) -> None:
