@@ -18,6 +18,10 @@ TEXT_TESTS: Final = frozenset({"prefix", "suffix", "contains", "prefix-ci", "suf
 """Relations that can be looked up."""
 PRESENT: Final = 1
 """The set of bits that an index holds for each text: what waits for it is found by the text itself, however many there are."""
+MAX_REMEMBERED: Final = 1_024
+"""Texts of one field of which it is remembered what they pass: names of programs and users come again and again."""
+MAX_REMEMBERED_CHARACTERS: Final = 500
+"""Of such a text; a longer one comes but once."""
 
 
 def looked_up(relation: str, text: str) -> str:
@@ -33,14 +37,17 @@ def is_rare(relation: str, text: str) -> bool:
 class TextTests(Generic[Thing]):
     """One thing for each relation and text. Texts are given as :func:`looked_up` says."""
 
-    __slots__ = ("_indexes",)
+    __slots__ = ("_indexes", "_remembered")
 
     def __init__(self) -> None:
+        self._remembered: dict[str, list[Thing]] = {}
+        """What texts passed that came lately, until a test comes or goes; the one that is remembered for longest is forgotten."""
         self._indexes: dict[str, tuple[bool, bool, Prefixes | Substrings | None, dict[str, Thing]]] = {}
         """By relation: whether texts are folded, whether they are reversed, the index (none for equality), and what is found."""
 
     def insert(self, relation: str, text: str, thing: Thing) -> None:
         """Let a thing be found by texts that pass a test for which there is none yet."""
+        self._remembered.clear()
         index = self._indexes.get(relation)
         if index is None:
             texts = Substrings() if relation.startswith("contains") else None if relation == "=-ci" else Prefixes()
@@ -53,6 +60,7 @@ class TextTests(Generic[Thing]):
 
     def remove(self, relation: str, text: str) -> None:
         """Forget the thing of a test. Raises KeyError for a test that has none."""
+        self._remembered.clear()
         _, is_reversed, texts, things = self._indexes[relation]
         text = text[::-1] if is_reversed else text
         del things[text]
@@ -67,7 +75,18 @@ class TextTests(Generic[Thing]):
         return None if index is None else index[3].get(text[::-1] if index[1] else text)
 
     def passed(self, text: str) -> list[Thing]:
-        """The things of all tests that a text passes."""
+        """The things of all tests that a text passes. Not to be changed by whoever is given it."""
+        remembered = self._remembered.get(text)
+        if remembered is not None:
+            return remembered
+        found = self._passed(text)
+        if len(text) <= MAX_REMEMBERED_CHARACTERS:
+            if len(self._remembered) >= MAX_REMEMBERED:
+                del self._remembered[next(iter(self._remembered))]
+            self._remembered[text] = found
+        return found
+
+    def _passed(self, text: str) -> list[Thing]:
         found = []
         folded = ""
         for is_folded, is_reversed, texts, things in self._indexes.values():

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from gsg.channels.languages.relations import Relations
-from gsg.channels.matchers.text_tests import TEXT_TESTS, TextTests, is_rare, looked_up
+from gsg.channels.matchers.text_tests import MAX_REMEMBERED, TEXT_TESTS, TextTests, is_rare, looked_up
 
 RELATIONS = Relations()
 
@@ -33,6 +33,17 @@ def test_things_are_found_by_the_texts_that_pass_their_tests(seed: int) -> None:
         assert sorted(found) == sorted(each for each in live if RELATIONS.make(each[0], [each[1]])(text))
         assert all(tests.get(*each) == each for each in live)
     assert tests.get("prefix", "nowhere") is None
+
+
+def test_what_is_remembered_is_bounded() -> None:
+    tests = TextTests[int]()
+    tests.insert("contains", "999", 1)
+    for number in range(2 * MAX_REMEMBERED):
+        assert tests.passed(f"{number}") == [1] * ("999" in f"{number}")
+    assert tests.passed("9" * 600) == [1]
+
+    assert len(tests._remembered) == MAX_REMEMBERED
+    assert max(map(len, tests._remembered)) < 600
 
 
 def test_what_has_no_test_is_false() -> None:
