@@ -123,6 +123,12 @@ class Search:
         self._found = []
         return self._found
 
+    def spend(self, steps: int) -> None:
+        """So many events, or matches that wait, are looked at on its behalf. Raises TooManySteps."""
+        self._steps -= steps
+        if self._steps < 0:
+            raise TooManySteps("steps")
+
     def find(self, pattern: int, record: Record, *, is_new: bool) -> None:
         """Enter all matches in which an event stands for a pattern. Where it is new, not for one before: from all patterns for
         which it can stand, each match is found once. Raises TooManySteps."""

@@ -355,6 +355,8 @@ def test_time_does_not_go_back() -> None:
 
 
 PAIRS = "(event (a ?x)) (event (a ?y))"
+NEVER = "(event (a ?x)) (absent 99s (event (b ?y)) (test (> ?x ?y)))"
+LATER = "(event (a ?x)) (absent 99s (event (b ?y)) (test (> ?x ?y))) (event (c ?x))"
 LATE = "(event (a ?x)) (absent 99s (event (b ?x)))"
 
 
@@ -364,9 +366,11 @@ LATE = "(event (a ?x)) (absent 99s (event (b ?x)))"
         (PAIRS, Limits(matches=8), "aaaaa", "more than 8 matches by one event (limit matches); expected fewer"),
         (f"{PAIRS} (event (b 1))", Limits(matches=8), "aaab", "more than 8 matches by one event (limit matches)"),
         (f"{PAIRS} (test (> (+ ?x ?y) 99))", Limits(steps=8), "aaaaa", "more than 8 events looked at for one event (limit steps)"),
+        (NEVER, Limits(steps=8), "aaaaaaaaab", "more than 8 events looked at for one event"),
+        (LATER, Limits(steps=8), "abbbbbbbbbc", "more than 8 events looked at for one event"),
         (LATE, Limits(waiting=4), "aaaaa", "more than 4 matches that wait for an absence (limit waiting)"),
     ],
-    ids=["matches", "matches of three", "steps", "waiting"],
+    ids=["matches", "matches of three", "steps", "steps to what waits", "steps to what is absent", "waiting"],
 )
 def test_a_subscription_of_too_much_is_stopped_and_told_so(text: str, limits: Limits, names: str, said: str) -> None:
     world = World(text, limits=limits)
