@@ -154,11 +154,10 @@ class TemporalMatcher:
         if not tells_old and not plan.absences:
             return []
         try:
-            told = standing.search_old(self._arrivals, now_s)
+            return standing.search_old(self._arrivals, now_s)
         except TooManySteps as problem:
             self._stop(number, str(problem), is_old=True)
             return []
-        return told if tells_old else []
 
     # --- events and time ------------------------------------------------------------------------------------------------------
 

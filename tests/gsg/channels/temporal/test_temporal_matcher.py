@@ -130,6 +130,14 @@ def test_order_is_that_of_values(values: tuple[Any, Any], pairs: list[tuple[int,
     assert sorted(told) == pairs
 
 
+def test_events_may_be_in_two_orders() -> None:
+    world = World("(event (a ?a) (b ?b)) (event (a ?c) (b ?d)) (test (< ?a ?c) (> ?b ?d))")
+
+    told = [world.happen(a=a, b=b) for a, b in ((1, 5), (2, 6), (3, 4), (0, 9), (4, 4))]
+
+    assert told == [[], [], [(1, 3), (2, 3)], [(4, 1), (4, 2), (4, 3)], [(1, 5), (2, 5), (4, 5)]]
+
+
 BETWEEN = "(event (low ?a)) (event (x ?x)) (event (high ?b)) (test (< ?a ?x) (< ?x ?b))"
 
 
