@@ -6,7 +6,7 @@ way. So what a match waits for is a time and no call: whoever advances the clock
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Final, TypeAlias
@@ -90,11 +90,20 @@ class Timers:
 class Absences:
     """Those of one subscription, and its matches that wait for them."""
 
-    def __init__(self, number: int, plans: Sequence[AbsencePlan], memories: Sequence[Memory], timers: Timers) -> None:
+    def __init__(
+        self,
+        number: int,
+        plans: Sequence[AbsencePlan],
+        memories: Sequence[Memory],
+        timers: Timers,
+        spend: Callable[[int], None],
+    ) -> None:
         self._number = number
         self._plans = plans
         self._memories = memories
         self._timers = timers
+        self._spend = spend
+        """Told of each event, or match that waits, that is looked at for another. Raises TooManySteps."""
         self._indexes: list[Index] = [memory.use_index(plan.columns, None) for plan, memory in zip(plans, memories, strict=True)]
         self._waiting: list[dict[object, dict[Waiting, None]]] = [{} for _ in plans]
         """By absence, the matches that an event of a key might be in the way of."""
@@ -102,7 +111,7 @@ class Absences:
         """How many matches wait."""
 
     def begin(self, found: Found) -> Waiting | None:
-        """What a match waits for from now on, which may be over already; None where an event is in its way."""
+        """What a match waits for from now on, which may be over already; None where an event is in its way. Raises TooManySteps."""
         keys = []
         due_s = 0.0
         for plan, index in zip(self._plans, self._indexes, strict=True):
@@ -114,6 +123,7 @@ class Absences:
                 for _, record in entries[begin:end]:
                     if record.time_s >= end_s:
                         break
+                    self._spend(1)
                     if _is_in_the_way(plan, found, record):
                         return None
             keys.append(key)
@@ -128,10 +138,11 @@ class Absences:
         self._timers.start(waiting)
 
     def happened(self, absence: int, record: Record) -> None:
-        """An event arrives that was to stay away."""
+        """An event arrives that was to stay away. Raises TooManySteps."""
         plan = self._plans[absence]
         keys = tuple(record.keys[column] for column in plan.columns)
         for waiting in list(self._waiting[absence].get(keys[0] if len(keys) == 1 else keys, ())):
+            self._spend(1)
             is_in_time = record.time_s < waiting.found[plan.after].time_s + plan.duration_s
             if is_in_time and _is_in_the_way(plan, waiting.found, record):
                 self._timers.stop(waiting)

@@ -41,7 +41,7 @@ class Limits:
     matches: int = 1_000
     """By one event."""
     steps: int = 50_000
-    """Events that are looked at as partners of one event, about 20 ms."""
+    """Events, and matches that wait, that are looked at for one event: about 20 ms."""
     old_matches: int = 10_000
     """Among the events that are remembered when it begins."""
     old_steps: int = 500_000
@@ -154,11 +154,10 @@ class TemporalMatcher:
         if not tells_old and not plan.absences:
             return []
         try:
-            told = standing.search_old(self._arrivals, now_s)
+            return standing.search_old(self._arrivals, now_s)
         except TooManySteps as problem:
             self._stop(number, str(problem), is_old=True)
             return []
-        return told if tells_old else []
 
     # --- events and time ------------------------------------------------------------------------------------------------------
 
@@ -284,10 +283,11 @@ class _Standing:
         self._distinct = list(dict.fromkeys((*absent, *memories)))
         self._limits = limits
         self._search = Search(plan, memories)
-        self.absences = Absences(number, plan.absences, absent, timers)
+        self.absences = Absences(number, plan.absences, absent, timers, self._search.spend)
 
     def happened(self, roles: list[tuple[int, Record]], arrivals: int, now_s: float) -> list[Match]:
         """An event arrives that is in some of its memories by now. Raises TooManySteps."""
+        found = self._search.begin(self._limits.steps, self._limits.matches)
         is_possible = True
         for memory in self._distinct:
             records = memory.records
@@ -300,7 +300,6 @@ class _Standing:
                     self.absences.happened(~role, record)
         if not is_possible:
             return []
-        found = self._search.begin(self._limits.steps, self._limits.matches)
         for role, record in roles:
             if role >= 0:
                 self._search.find(role, record, is_new=True)

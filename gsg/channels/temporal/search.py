@@ -36,6 +36,7 @@ class _Lookup:
         "_order",
         "checks",
         "has_several_bounds",
+        "is_exact",
         "pattern",
         "step",
     )
@@ -50,6 +51,8 @@ class _Lookup:
         self._order = step.order or 0
         self._bounds = step.bounds
         self.has_several_bounds = len(step.bounds) > 1
+        self.is_exact = not step.checks and not self.has_several_bounds
+        """Whether all that is looked up comes into question."""
         self._only = step.bounds[0].place if len(step.bounds) == 1 else None
         """Where the value of the only bound is."""
         self._is_upper = bool(step.bounds) and step.bounds[0].operator in ("<", "<=")
@@ -120,6 +123,12 @@ class Search:
         self._found = []
         return self._found
 
+    def spend(self, steps: int) -> None:
+        """So many events, or matches that wait, are looked at on its behalf. Raises TooManySteps."""
+        self._steps -= steps
+        if self._steps < 0:
+            raise TooManySteps("steps")
+
     def find(self, pattern: int, record: Record, *, is_new: bool) -> None:
         """Enter all matches in which an event stands for a pattern. Where it is new, not for one before: from all patterns for
         which it can stand, each match is found once. Raises TooManySteps."""
@@ -130,16 +139,18 @@ class Search:
         if checks and not checks_hold(checks, self._value_at):
             return
         self._start, self._start_pattern = (record.arrival, pattern) if is_new else (0, 0)
-        self._extend(1 << pattern)
+        if self._all == 1 << pattern:
+            self._found.append((record,))
+        elif len(lookups := self._lookups.get(1 << pattern) or self._make(1 << pattern)) == 1:
+            self._finish(lookups[0])
+        else:
+            self._extend(1 << pattern, lookups)
+        if len(self._found) > self._matches:
+            raise TooManySteps("matches")
 
-    def _extend(self, bound: int) -> None:
-        if bound == self._all:
-            self._found.append(tuple(self._bound))
-            if len(self._found) > self._matches:
-                raise TooManySteps("matches")
-            return
+    def _extend(self, bound: int, lookups: list[_Lookup]) -> None:
+        """Go on where several patterns are left: bind each event that comes into question for one of them in turn."""
         records = self._bound
-        lookups = self._lookups.get(bound) or self._make(bound)
         chosen = lookups[0]
         fewest, runs = chosen.find(records)
         if not fewest:
@@ -155,33 +166,56 @@ class Search:
         self._steps -= fewest
         if self._steps < 0:
             raise TooManySteps("steps")
-        self._try(bound, chosen, runs)
+        bound |= 1 << chosen.pattern
+        left = self._lookups.get(bound) or self._make(bound)
+        pattern, is_last = chosen.pattern, len(left) == 1
+        for record in self._possible(chosen, runs):
+            records[pattern] = record
+            if is_last:
+                self._finish(left[0])
+            else:
+                self._extend(bound, left)
 
-    def _try(self, bound: int, lookup: _Lookup, runs: tuple[Run, ...]) -> None:
-        """Bind each of some events to a pattern in turn."""
+    def _finish(self, lookup: _Lookup) -> None:
+        """Enter a match for each event that comes into question for the only pattern that is left."""
         records = self._bound
-        pattern, checks = lookup.pattern, lookup.checks
-        bound |= 1 << pattern
-        is_last = bound == self._all
-        excluded = self._start if pattern < self._start_pattern else 0
-        apart = lookup.are_apart(records) if lookup.has_several_bounds else []
-        for entries, begin, end in runs:
-            if is_last and not (checks or excluded or apart):
-                before, after = records[:pattern], records[pattern + 1 :]
-                self._found += [(*before, entry[1], *after) for entry in entries[begin:end]]
-                continue
-            for _, record in entries[begin:end]:
-                if record.arrival == excluded or (apart and not lookup.is_within(record, apart)):
-                    continue
+        count, runs = lookup.find(records)
+        if not count:
+            return
+        self._steps -= count
+        if self._steps < 0:
+            raise TooManySteps("steps")
+        pattern, found = lookup.pattern, self._found
+        if lookup.is_exact:
+            excluded = self._start if pattern < self._start_pattern else 0
+            for entries, begin, end in runs:
+                for _, record in entries[begin:end]:
+                    if record[0] != excluded:
+                        records[pattern] = record
+                        found.append(tuple(records))
+        else:
+            for record in self._possible(lookup, runs):
                 records[pattern] = record
-                if checks and not checks_hold(checks, self._value_at):
-                    continue
-                if is_last:
-                    self._found.append(tuple(records))
-                else:
-                    self._extend(bound)
-        if len(self._found) > self._matches:
+                found.append(tuple(records))
+        if len(found) > self._matches:
             raise TooManySteps("matches")
+
+    def _possible(self, lookup: _Lookup, runs: tuple[Run, ...]) -> list[Record]:
+        """The events that were looked up and pass the tests of the step."""
+        pattern, checks, records = lookup.pattern, lookup.checks, self._bound
+        excluded = self._start if pattern < self._start_pattern else 0
+        found = [record for entries, begin, end in runs for _, record in entries[begin:end] if record[0] != excluded]
+        if lookup.has_several_bounds:
+            apart = lookup.are_apart(records)
+            found = [record for record in found if lookup.is_within(record, apart)] if apart else found
+        if not checks:
+            return found
+        passed = []
+        for record in found:
+            records[pattern] = record
+            if checks_hold(checks, self._value_at):
+                passed.append(record)
+        return passed
 
     def _value_at(self, place: Place) -> object:
         return self._bound[place[0]].values[place[1]]

@@ -130,6 +130,14 @@ def test_order_is_that_of_values(values: tuple[Any, Any], pairs: list[tuple[int,
     assert sorted(told) == pairs
 
 
+def test_events_may_be_in_two_orders() -> None:
+    world = World("(event (a ?a) (b ?b)) (event (a ?c) (b ?d)) (test (< ?a ?c) (> ?b ?d))")
+
+    told = [world.happen(a=a, b=b) for a, b in ((1, 5), (2, 6), (3, 4), (0, 9), (4, 4))]
+
+    assert told == [[], [], [(1, 3), (2, 3)], [(4, 1), (4, 2), (4, 3)], [(1, 5), (2, 5), (4, 5)]]
+
+
 BETWEEN = "(event (low ?a)) (event (x ?x)) (event (high ?b)) (test (< ?a ?x) (< ?x ?b))"
 
 
@@ -355,6 +363,8 @@ def test_time_does_not_go_back() -> None:
 
 
 PAIRS = "(event (a ?x)) (event (a ?y))"
+NEVER = "(event (a ?x)) (absent 99s (event (b ?y)) (test (> ?x ?y)))"
+LATER = "(event (a ?x)) (absent 99s (event (b ?y)) (test (> ?x ?y))) (event (c ?x))"
 LATE = "(event (a ?x)) (absent 99s (event (b ?x)))"
 
 
@@ -364,9 +374,11 @@ LATE = "(event (a ?x)) (absent 99s (event (b ?x)))"
         (PAIRS, Limits(matches=8), "aaaaa", "more than 8 matches by one event (limit matches); expected fewer"),
         (f"{PAIRS} (event (b 1))", Limits(matches=8), "aaab", "more than 8 matches by one event (limit matches)"),
         (f"{PAIRS} (test (> (+ ?x ?y) 99))", Limits(steps=8), "aaaaa", "more than 8 events looked at for one event (limit steps)"),
+        (NEVER, Limits(steps=8), "aaaaaaaaab", "more than 8 events looked at for one event"),
+        (LATER, Limits(steps=8), "abbbbbbbbbc", "more than 8 events looked at for one event"),
         (LATE, Limits(waiting=4), "aaaaa", "more than 4 matches that wait for an absence (limit waiting)"),
     ],
-    ids=["matches", "matches of three", "steps", "waiting"],
+    ids=["matches", "matches of three", "steps", "steps to what waits", "steps to what is absent", "waiting"],
 )
 def test_a_subscription_of_too_much_is_stopped_and_told_so(text: str, limits: Limits, names: str, said: str) -> None:
     world = World(text, limits=limits)
