@@ -11,7 +11,6 @@ from gsg.channels.agent.limits import (
     MAX_LINES,
     MAX_MEMORY_BYTES,
     MAX_OWN_WAKES,
-    MAX_STEPS,
     Limits,
     Reason,
 )
@@ -73,14 +72,14 @@ def woken_until_stopped(one: Agent, wakes: int = 1_000) -> Outcome:
     ],
 )
 def test_an_agent_that_asks_for_too_much_is_stopped(body: str, reason: Reason) -> None:
-    one = agent(body)
+    one = agent(body, limits=Limits(steps=20_000))
 
     stopped = woken_until_stopped(one).stopped
 
     assert stopped is not None
     assert stopped.reason is reason
     assert stopped.line == 1
-    assert stopped.steps < MAX_STEPS + MAX_MEMORY_BYTES // 32
+    assert stopped.steps < 20_000 + MAX_MEMORY_BYTES // 32
     assert one.state is (State.FINISHED if reason is Reason.ITSELF else State.STOPPED)
 
 
@@ -181,7 +180,7 @@ def test_lines_are_bounded_whatever_their_length() -> None:
 
 
 def test_calls_are_on_a_stack_of_their_own() -> None:
-    one = agent(f"(define (f n) (if (= n 0) 0 (+ 1 (f (- n 1))))) (print (f {MAX_CALLS - 1}))")
+    one = agent(f"(define (f n) (if (= n 0) 0 (+ 1 (f (- n 1))))) (print (f {MAX_CALLS - 1}))", limits=Limits(steps=10_000))
 
     assert one.wake(ERROR, [], 0.0).printed == (str(MAX_CALLS - 1),)
 
