@@ -9,14 +9,24 @@ comes after that event, for everybody. A channel belongs to one thread.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import logging
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from random import SystemRandom
 from typing import Any, Final, Protocol
 
-from ..errors import LocalError, Refused
+from ..errors import BadTerm, LocalError, Refused
 from . import environment as environments
+from . import temporal
+from .agent import program
+from .agent.agent import Outcome
+from .agent.program import Program
+from .agent_tickets import AgentTickets, told_to_owner
 from .closure import closure_of
 from .events import Event, fields_of
 from .languages import predicate, propositional
@@ -31,10 +41,14 @@ from .matchers.matcher import Matcher
 from .notation import read as read_notation
 from .report import parse as parse_report
 from .seen import SeenEvents
+from .temporal import TemporalQuery
+from .temporal.matcher import Match
+from .temporal_tickets import TemporalTickets, fields_of_match
 from .ticket import TRANSITIONS, Asked, Consume, Deliver, State, Ticket
 
 log = logging.getLogger(__name__)
 
+_RANDOM: Final = SystemRandom()
 MAX_TICKETS: Final = 1_000_000
 """Subscriptions of one channel; one more is refused."""
 MAX_PENDING: Final = 10_000
@@ -51,9 +65,17 @@ class Consumer(Protocol):
 
 
 class Channel:
-    """One event channel. ``name`` is for logs; ``matcher`` makes the matcher, from the channel's relations."""
+    """One event channel. ``name`` is for logs; ``matcher`` makes the matcher, from the channel's relations. ``clock``
+    gives seconds and never goes back; ``random`` is that of its agents, from 0 to below 1."""
 
-    def __init__(self, name: str = "", *, matcher: Callable[[Relations], Matcher] = Auto) -> None:
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        matcher: Callable[[Relations], Matcher] = Auto,
+        clock: Callable[[], float] = time.monotonic,
+        random: Callable[[], float] = _RANDOM.random,
+    ) -> None:
         self.name = name or "channel"
         self.source = f"{self.name}-{uuid.uuid4().hex[:16]}"
         """Of its events: another one after each start, as numbers begin anew."""
@@ -62,9 +84,16 @@ class Channel:
         self._matcher = matcher(self.relations)
         self._tickets: dict[int, Ticket] = {}
         self._waits: dict[int, Ticket] = {}
-        """Active tickets by the number under which their condition is matched."""
+        """Active tickets by the number under which a condition of theirs is matched."""
+        self._conditions: dict[int, Condition] = {}
+        """These conditions."""
         self._number_of: dict[int, int] = {}
         self._last_ticket = self._last_event = self._last_condition = 0
+        self._temporal = TemporalTickets(self.relations)
+        self._agents = AgentTickets(self, random)
+        self._clock = clock
+        self._timer: asyncio.TimerHandle | None = None
+        """Where asyncio runs: calls :meth:`advance` when it is due."""
         self._seen = SeenEvents()
         self._pending: deque[Event] = deque()
         """Published while others are told of an event. Limit: MAX_PENDING."""
@@ -72,6 +101,8 @@ class Channel:
         self._closure: Condition | None = None
         self.on_interests: list[Callable[[], None]] = []
         """Called when the closure may be another one."""
+        self.on_event: list[Callable[[Event], None]] = []
+        """Called with each event that came for the first time, before consumers are told."""
         self.published = 0
         """Events that came to it for the first time."""
         self.delivered = 0
@@ -141,7 +172,9 @@ class Channel:
             self._is_telling = False
 
     def _tell(self, event: Event) -> None:
-        waits = self._waits
+        for hear in self.on_event:
+            hear(event)
+        waits, woken = self._waits, dict[int, Ticket]()
         found = self._matcher.match(event.fields, event.environment)
         for number in sorted(found) if len(found) > 1 else found:
             ticket = waits.get(number)  # it may have been cancelled by a consumer just told
@@ -150,10 +183,68 @@ class Channel:
             if event.readers is not None and ticket.asker not in event.readers:
                 self.withheld += 1
                 continue
-            ticket.matched += 1
-            self._deliver(ticket, event)
+            if ticket in self._agents:
+                woken[ticket.number] = ticket
+            else:
+                self._deliver(ticket, event)
+        self._agents.remember(event)
+        for ticket in woken.values():
+            if ticket in self._agents:
+                ticket.matched += 1
+                self._do(ticket, self._agents.wake(ticket, event, self._clock()))
+        if self._temporal:
+            self._deliver_matches(self._temporal.happened(event, self._clock()))
+        if self._temporal or woken:
+            self._set_timer()
 
-    def _deliver(self, ticket: Ticket, event: Event) -> None:
+    def advance(self) -> None:
+        """Do what is due by now: absences that are over, and timers of agents. Where asyncio runs this is called by itself."""
+        now_s = self._clock()
+        self._deliver_matches(self._temporal.advance(now_s))
+        while (due := self._agents.take_due(now_s)) is not None:
+            self._do(*due)
+        if not self._is_telling:
+            self._tell_pending()
+        self._set_timer()
+
+    def _do(self, ticket: Ticket, outcome: Outcome) -> None:
+        """What an agent wants done after a wake."""
+        for event in outcome.published:
+            try:
+                self.publish(event)
+            except (Refused, BadTerm) as error:
+                log.warning("channel %s: what agent %d publishes is refused: %s", self.name, ticket.number, error)
+                break
+        for fields in told_to_owner(outcome):
+            self._last_event += 1
+            self._deliver(ticket, Event(fields, self.source, self._last_event), is_match=False)
+        if outcome.stopped is not None:
+            ticket.stopped = outcome.stopped.message
+            if outcome.stopped.limit is not None:
+                self._agents.stopped += 1
+            ticket.cancel()
+
+    def _deliver_matches(self, matches: list[tuple[Ticket, Match]]) -> None:
+        for ticket, match in matches:
+            if ticket.state is State.ACTIVE:
+                self._last_event += 1
+                self._deliver(ticket, Event(fields_of_match(match), self.source, self._last_event, match.events[-1].environment))
+        for ticket, stopped in self._temporal.take_stopped():
+            ticket.stopped = stopped.problem
+            log.warning("channel %s: subscription %d is cancelled: %s", self.name, ticket.number, stopped.problem)
+            ticket.cancel()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        due = [due_s for due_s in (self._temporal.next_s, self._agents.next_s) if due_s is not None]
+        if due:
+            with contextlib.suppress(RuntimeError):  # where asyncio does not run, whoever owns the channel calls advance
+                self._timer = asyncio.get_running_loop().call_later(max(0.0, min(due) - self._clock()), self.advance)
+
+    def _deliver(self, ticket: Ticket, event: Event, *, is_match: bool = True) -> None:
+        ticket.matched += is_match
         report = ticket.asked.report
         if report is not None:
             fields = report.of_event(event.fields, event.environment)
@@ -204,14 +295,18 @@ class Channel:
             way = Deliver(deliver)
         except ValueError:
             raise LocalError(f"deliver={deliver!r}; expected each, first, last or once") from None
+        made = None if report is None else parse_report(report)
         if language == "predicate":
             condition = predicate.parse(text, self.relations)
         elif language == "propositional":
             condition = propositional.parse(text)
+        elif language == "temporal":
+            return Asked(text, language, temporal.parse(text, self.relations), made, way)
+        elif language == "agent":
+            return Asked(text, language, program.parse(text, self.relations), made, way)
         else:
-            raise LocalError(f"a subscription in {language!r}; expected propositional or predicate")
+            raise LocalError(f"a subscription in {language!r}; expected propositional, predicate, temporal or agent")
         required = [Exists(Field((name,))) for name in sorted(signature)]
-        made = None if report is None else parse_report(report)
         return Asked(text, language, all_of([*required, condition]) if required else condition, made, way)
 
     def modify(self, ticket: Ticket, text: str, *, language: str | None, report: str | None, deliver: str | None) -> None:
@@ -219,13 +314,19 @@ class Channel:
         before = ticket.asked
         asked = self._asked(text, language or before.language, report, deliver or before.deliver.value, ())
         if report is None:
-            asked = Asked(asked.text, asked.language, asked.condition, before.report, asked.deliver)
-        waits = ticket.state is State.ACTIVE
-        if waits:
-            self._wait_no_more(ticket)
+            asked = Asked(asked.text, asked.language, asked.asks, before.report, asked.deliver)
+        if ticket.state is not State.ACTIVE:
+            ticket.asked = asked
+            return
+        if isinstance(before.asks, TemporalQuery) and isinstance(asked.asks, TemporalQuery):
+            # What was a match before is not told again.
+            ticket.asked = asked
+            self._temporal.modify(self._number_of[ticket.number], ticket, asked.asks, self._clock())
+            self._interests_changed()
+            return
+        self._wait_no_more(ticket)
         ticket.asked = asked
-        if waits:
-            self._wait(ticket)
+        self._wait(ticket)
 
     def enter_state(self, ticket: Ticket, state: State) -> None:
         """Suspend, resume or cancel a subscription; what it is already it stays. Raises LocalError for one that was cancelled."""
@@ -242,15 +343,42 @@ class Channel:
             del self._tickets[ticket.number]
 
     def _wait(self, ticket: Ticket) -> None:
-        self._last_condition += 1
-        number = self._number_of[ticket.number] = self._last_condition
-        self._waits[number] = ticket
-        self._matcher.insert(number, ticket.asked.condition)
-        self._interests_changed()
+        asks = ticket.asked.asks
+        if isinstance(asks, TemporalQuery):
+            self._last_condition += 1
+            number = self._number_of[ticket.number] = self._last_condition
+            matches = self._temporal.insert(number, ticket, asks, self._clock())
+            self._interests_changed()
+            self._deliver_matches(matches)
+            self._set_timer()
+        elif isinstance(asks, Program):
+            self._agents.insert(ticket, asks)
+        else:
+            self._number_of[ticket.number] = self.insert_condition(asks, ticket)
 
     def _wait_no_more(self, ticket: Ticket) -> None:
+        if ticket in self._agents:
+            self._agents.remove(ticket)
+            return
         number = self._number_of.pop(ticket.number)
-        del self._waits[number]
+        if isinstance(ticket.asked.asks, TemporalQuery):
+            self._temporal.remove(number)
+            self._interests_changed()
+        else:
+            self.remove_condition(number)
+
+    def insert_condition(self, condition: Condition, ticket: Ticket) -> int:
+        """Let a ticket hear of events of which a condition holds; the number to remove it by. For the channel's own parts."""
+        self._last_condition += 1
+        self._waits[self._last_condition] = ticket
+        self._conditions[self._last_condition] = condition
+        self._matcher.insert(self._last_condition, condition)
+        self._interests_changed()
+        return self._last_condition
+
+    def remove_condition(self, number: int) -> None:
+        """Let it hear of these no more."""
+        del self._waits[number], self._conditions[number]
         self._matcher.remove(number)
         self._interests_changed()
 
@@ -264,8 +392,14 @@ class Channel:
     def closure(self) -> str:
         """One subscription of the predicate language for the union of all interests: it may be too large, never too small."""
         if self._closure is None:
-            self._closure = closure_of((_shown(ticket) for ticket in self._waits.values()), self.relations)
+            single = ((ticket, self._conditions[number]) for number, ticket in self._waits.items())
+            interests = [_shown(ticket, condition) for ticket, condition in chain(single, self._temporal.interests())]
+            self._closure = closure_of(interests, self.relations)
         return written(self._closure)
+
+    def askers(self) -> list[str]:
+        """Who asks here, without repetition: for events that name their readers."""
+        return sorted({ticket.asker for ticket in self._tickets.values() if ticket.state is State.ACTIVE})
 
     def tickets(self) -> list[Ticket]:
         """All subscriptions that are not cancelled, in the order in which they were made."""
@@ -276,12 +410,13 @@ class Channel:
         made = event if isinstance(event, Event) else self._new(event, None, None)
         if made.readers is not None and ticket.asker not in made.readers:
             return [f"the event names its readers, and {ticket.asker or 'a subscriber without a name'} is not among them"]
-        return why_not(ticket.asked.condition, made.fields, made.environment, self.relations)
+        asks = ticket.asked.asks
+        condition = asks.interest if isinstance(asks, TemporalQuery) else asks.condition if isinstance(asks, Program) else asks
+        return why_not(condition, made.fields, made.environment, self.relations)
 
 
-def _shown(ticket: Ticket) -> Condition:
+def _shown(ticket: Ticket, condition: Condition) -> Condition:
     """What others may know of a subscription: of a private one a field that it requires."""
-    condition = ticket.asked.condition
     if not ticket.private or condition == FALSE:
         return condition
     fields = required_fields(condition)

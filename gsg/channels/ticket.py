@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
+from .agent.program import Program
 from .events import Event
 from .languages.expressions import Condition
 from .report import Report
+from .temporal.query import TemporalQuery
 
 Consume = Callable[[Event], object]
 
@@ -51,7 +53,7 @@ class Asked:
 
     text: str
     language: str
-    condition: Condition
+    asks: Condition | TemporalQuery | Program
     report: Report | None = None
     deliver: Deliver = Deliver.EACH
 
@@ -84,6 +86,8 @@ class Ticket:
     delivered: int = 0
     failed: int = 0
     """Deliveries at which its consumer raised something."""
+    stopped: str = ""
+    """Why it was cancelled, where it exceeded a limit."""
 
     def modify(self, text: str, *, language: str | None = None, report: str | None = None, deliver: str | None = None) -> None:
         """Ask for something else from now on; what is not given stays. Raises BadText, and nothing has changed then."""

@@ -32,11 +32,15 @@ class Prefixes:
 
     def passed(self, text: str) -> int:
         """Those with whose prefix the text begins."""
-        found, bits = 0, self._bits
-        for length in self._lengths:
-            if length <= len(text):
-                found |= bits.get(text[:length], 0)
+        found = 0
+        for prefix in self.texts_of(text):
+            found |= self._bits[prefix]
         return found
+
+    def texts_of(self, text: str) -> list[str]:
+        """The prefixes with which the text begins, each once."""
+        size, bits = len(text), self._bits
+        return [prefix for length in self._lengths if length <= size and (prefix := text[:length]) in bits]
 
     def __len__(self) -> int:
         return len(self._bits)

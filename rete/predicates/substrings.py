@@ -41,15 +41,17 @@ class Substrings:
 
     def passed(self, text: str) -> int:
         """Those whose part the text contains."""
-        found, bits, under = 0, self._bits, self._under
-        for gram in under.keys() & grams_of(text) if len(text) < len(under) else [each for each in under if each in text]:
-            for part in under[gram]:
-                if part in text:
-                    found |= bits[part]
-        for part in under.get("", ()):
-            if part in text:
-                found |= bits[part]
+        found = 0
+        for part in self.texts_of(text):
+            found |= self._bits[part]
         return found
+
+    def texts_of(self, text: str) -> list[str]:
+        """The parts that the text contains, each once."""
+        under = self._under
+        known = under.keys() & grams_of(text) if len(text) < len(under) else [each for each in under if each and each in text]
+        found = [part for gram in known for part in under[gram] if part in text]
+        return found + [part for part in under[""] if part in text] if "" in under else found
 
     def __len__(self) -> int:
         return len(self._bits)

@@ -11,6 +11,7 @@ from typing import Final
 
 from ..values import MISSING, Fields, compare, equal, number_of
 from .expressions import (
+    EVERY_FIELD,
     And,
     Arithmetic,
     Comparison,
@@ -51,7 +52,7 @@ def holds(condition: Condition, fields: Fields, environment: Fields, relations: 
             known = [value_of(one, fields, environment, element) for one in constants]
             return value is not MISSING and relations.make(name, known)(value)
         case Quantified(quantity, over, inner, count):
-            values = value_of(over, fields, environment, element)
+            values = list(fields.values()) if over == EVERY_FIELD else value_of(over, fields, environment, element)
             if type(values) is not list:
                 return False
             met = sum(holds(inner, fields, environment, relations, each) for each in values)

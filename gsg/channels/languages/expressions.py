@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ..values import Value
 
@@ -44,6 +44,10 @@ class Field:
 
     path: Path
     origin: Origin = Origin.EVENT
+
+
+EVERY_FIELD: Final = Field(())
+"""In the place of a list within any, all and exactly: the values of all fields at the top level of the event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,8 @@ class Quantity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Quantified:
-    """How many elements of a list meet a condition, in which a field may be one of the element; false for what is no list.
+    """How many elements of a list, or values of :data:`EVERY_FIELD`, meet a condition, in which a field may be one of the element;
+    false for what is no list.
 
     ALL holds for an empty list. ``count`` is that of EXACTLY.
     """

@@ -5,7 +5,8 @@
                  | (in value constant...)                equal to one of them
                  | (RELATION value text...)              contains prefix suffix wildcard regex cidr, with -ci but for case, and =-ci
                  | (exists field)
-                 | (any field condition) | (all field condition) | (exactly number field condition)
+                 | (any list condition) | (all list condition) | (exactly number list condition)
+    list        := field | *                               *: the values of all fields at the top level
     value       := constant | field | (+ value...) and - * / mod min max abs
     field       := name | name.name | (field name name...) | (env name) | it | it.name      it: the element, in any, all and exactly
     constant    := 12 | 2.5 | "text" | 'text | true | false | null
@@ -22,6 +23,7 @@ from typing import Final
 
 from ...languages.bad_text import Mistake, bad_text
 from .expressions import (
+    EVERY_FIELD,
     FALSE,
     TRUE,
     And,
@@ -174,12 +176,15 @@ class PredicateReader:
                     number.start, "no count; expected (exactly NUMBER FIELD CONDITION), such as (exactly 2 tags (= it 'new))"
                 )
             count = number.value
-        over = self.field(form.items[-2])
+        over = self._list(form.items[-2])
         self._elements += 1
         try:
             return Quantified(quantity, over, self.condition(form.items[-1]), count)
         finally:
             self._elements -= 1
+
+    def _list(self, node: Node) -> Field:
+        return EVERY_FIELD if isinstance(node, Atom) and node.is_keyword("*") else self.field(node)
 
     # --- values ---------------------------------------------------------------------------------------------------------------
 

@@ -6,13 +6,14 @@ definitions of :mod:`.evaluation`. Only constants and names go into the text, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..values import MISSING, Fields, number_of
 from .evaluation import compared, computed, quantified
 from .expressions import (
+    EVERY_FIELD,
     And,
     Arithmetic,
     Comparison,
@@ -29,10 +30,14 @@ from .expressions import (
     Quantity,
     Relation,
 )
-from .relations import Relations
+from .relations import CI, STANDARD, Relations
 
 Test: TypeAlias = Callable[[Fields, Fields], bool]
 """Whether a condition holds of the fields of an event and its environment."""
+
+BETWEEN: Final = "\0"
+"""Stands between the texts of fields that are searched together."""
+_ON_TEXTS: Final = ("contains", "prefix", "suffix", "wildcard", "=")
 
 
 class Source:
@@ -41,6 +46,7 @@ class Source:
     def __init__(self, relations: Relations) -> None:
         self.names: dict[str, Any] = {  # Any: whatever the expressions call
             "MISSING": MISSING,
+            "all_texts": _all_texts,
             "at": value_at,
             "compared": compared,
             "computed": computed,
@@ -53,13 +59,16 @@ class Source:
         self._depth = 0
         self.values: dict[str, str] = {}
         """Names of variables that hold the values of fields at the top level, by the names of the fields."""
+        self.folded: dict[str, str] = {}
+        """The same for their folded texts, or None where a value is no text."""
 
     def condition(self, condition: Condition) -> str:
         """An expression that is true where the condition holds."""
         match condition:
             case And(parts) | Or(parts):
                 word = " and " if isinstance(condition, And) else " or "
-                return f"({word.join(map(self.condition, parts))})" if parts else str(isinstance(condition, And))
+                tests = map(self.condition, parts if isinstance(condition, And) else _united(parts))
+                return f"({word.join(tests)})" if parts else str(isinstance(condition, And))
             case Not(part):
                 return f"(not {self.condition(part)})"
             case Exists(field):
@@ -68,8 +77,12 @@ class Source:
                 return self._comparison(operator, left, right)
             case Relation():
                 return self._relation(condition)
+            case Quantified(
+                Quantity.ANY, over, Relation("contains" | "contains-ci" as name, (Field((), Origin.ELEMENT), *rest))
+            ) if over == EVERY_FIELD and _can_be_searched_together(rest):
+                return f"{self._holds(name, _values(rest))}(all_texts(fields))"
             case Quantified(quantity, over, inner, count):
-                values = self.value(over)
+                values = "list(fields.values())" if over == EVERY_FIELD else self.value(over)
                 self._depth += 1
                 test = self.condition(inner)
                 self._depth -= 1
@@ -96,14 +109,35 @@ class Source:
 
     def _relation(self, relation: Relation) -> str:
         first, *rest = relation.operands
-        constants = [one.value for one in rest if isinstance(one, Constant)]
-        name = self._made.get(relation.name + repr(constants))
-        if name is None:
-            name = self._name(relation.name + repr(constants), self._relations.make(relation.name, constants))
-        value = self.value(first)
-        if len(constants) == 1 and relation.name == "contains":
-            return f"((v := {value}).__class__ is str and {constants[0]!r} in v)"
-        return f"((v := {value}) is not MISSING and {name}(v))"
+        constants = _values(rest)
+        plain = relation.name.removesuffix(CI)
+        if plain not in _ON_TEXTS:
+            return f"((v := {self.value(first)}) is not MISSING and {self._holds(relation.name, constants)}(v))"
+        if plain == relation.name:
+            return f"((v := {self.value(first)}).__class__ is str and {self._text_test(plain, constants, 'v')})"
+        texts = list(dict.fromkeys(str(one).casefold() for one in constants))
+        known = self.folded.get(first.path[0]) if isinstance(first, Field) and _is_at_top(first) else None
+        if known is not None:
+            return f"({known} is not None and {self._text_test(plain, texts, known)})"
+        return f"((v := {self.value(first)}).__class__ is str and {self._text_test(plain, texts, 'v.casefold()')})"
+
+    def _text_test(self, name: str, texts: list[Any], text: str) -> str:
+        """An expression for a relation of TEXT_RELATIONS, of a text, with others."""
+        match name, texts:
+            case "contains", [only]:
+                return f"{only!r} in {text}"
+            case "=", [only]:
+                return f"{text} == {only!r}"
+            case "=", _:
+                return f"{text} in {self._named(frozenset(texts), frozenset)}"
+            case (("prefix" | "suffix"), _):
+                return f"{text}.{'startswith' if name == 'prefix' else 'endswith'}({self._named(tuple(texts), tuple)})"
+            case _:
+                return f"{self._holds(name, texts)}({text})"
+
+    def _holds(self, name: str, constants: list[Any]) -> str:
+        key = name + repr(constants)
+        return self._made.get(key) or self._name(key, self._relations.make(name, constants))
 
     def value(self, expression: Expression) -> str:
         """An expression for a value."""
@@ -134,6 +168,45 @@ class Source:
         return name
 
 
+def _united(parts: Sequence[Condition]) -> list[Condition]:
+    """The parts of an ``or``, those that are one relation of one value as one: it holds if it does for one of its constants."""
+    united: dict[object, Condition] = {}
+    for part in parts:
+        key: object = part
+        if isinstance(part, Relation) and part.name in STANDARD:
+            key = part.name, part.operands[0]
+            known = united.get(key)
+            if isinstance(known, Relation):
+                part = Relation(part.name, (*known.operands, *part.operands[1:]))
+        united[key] = part
+    return list(united.values())
+
+
+def _is_at_top(field: Field) -> bool:
+    return field.origin is Origin.EVENT and len(field.path) == 1
+
+
+def folded_fields(condition: Condition) -> Iterator[str]:
+    """Names of fields at the top level, as often as their texts are folded."""
+    match condition:
+        case Relation(name, (Field((field,), Origin.EVENT), *_)):
+            if name.endswith(CI) and name.removesuffix(CI) in _ON_TEXTS:
+                yield field
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from folded_fields(part)
+        case Not(part) | Quantified(_, _, part):
+            yield from folded_fields(part)
+
+
+def _values(operands: Iterable[Expression]) -> list[Any]:
+    return [one.value for one in operands if isinstance(one, Constant)]
+
+
+def _can_be_searched_together(operands: Iterable[Expression]) -> bool:
+    return all(one and BETWEEN not in one for one in map(str, _values(operands)))
+
+
 def value_at(found: object, path: Path) -> object:
     """The value at a path, or MISSING."""
     for name in path:
@@ -141,6 +214,11 @@ def value_at(found: object, path: Path) -> object:
             return MISSING
         found = found.get(name, MISSING)
     return found
+
+
+def _all_texts(fields: Fields) -> str:
+    """The texts of all fields: one that is without BETWEEN is in this where it is in one of them."""
+    return BETWEEN.join([value for value in fields.values() if value.__class__ is str])
 
 
 def _count_met(quantity: Quantity, values: object, test: Callable[[object], bool], count: int) -> bool:

@@ -6,6 +6,7 @@ import json
 import re
 
 from .expressions import (
+    EVERY_FIELD,
     FALSE,
     TRUE,
     And,
@@ -25,7 +26,7 @@ from .expressions import (
 )
 
 _PLAIN = re.compile(r"(?![?+-]?\.?\d)[^\s()\"'|;.?]+")
-_RESERVED = ("it", "true", "false", "null")
+_RESERVED = ("it", "true", "false", "null", "*")
 
 
 def written(node: Condition | Expression) -> str:
@@ -77,6 +78,8 @@ def _form(*words: str) -> str:
 
 
 def _field(field: Field) -> str:
+    if field == EVERY_FIELD:
+        return "*"
     names = list(map(name_text, field.path))
     plain = not any(name.startswith("|") for name in names)
     if field.origin is Origin.ELEMENT:

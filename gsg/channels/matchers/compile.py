@@ -15,8 +15,9 @@ from ..languages.evaluation import holds
 from ..languages.expressions import And, Condition
 from ..languages.relations import Relations
 from ..values import Fields
-from .access import ANY_VALUE, EVERYWHERE, Access, accesses_of, is_implied, key_of
+from .access import ANY_VALUE, EQUAL, EVERYWHERE, Access, accesses_of, is_implied
 from .generated import Program, generate, parts_of
+from .text_tests import TextTests
 
 LEAF: Final = 32
 """Conditions of a leaf; of more, those that require a second test go into buckets under that, however many are left."""
@@ -53,6 +54,11 @@ class _Leaf:
             if not self._made:
                 self._program, self._gone = None, False
 
+    @property
+    def program(self) -> Program | None:
+        """The function, where it is of just the conditions that are here."""
+        return None if self._loose or self._gone else self._program
+
     def take_all(self) -> dict[int, Condition]:
         every = {**self._made, **self._loose}
         self.__init__()  # type: ignore[misc]  # as new
@@ -85,9 +91,11 @@ class _Leaf:
 class _Bucket:
     """Conditions that wait at one place. Small ones are one leaf; of a large one those that require a second test wait under it."""
 
-    __slots__ = ("_leaves", "_size", "_tables")
+    __slots__ = ("_leaves", "_size", "_tables", "program")
 
     def __init__(self) -> None:
+        self.program: Program | None = None
+        """All of the bucket as one function, where it is one."""
         self._leaves = [_Leaf()]
         self._tables: _Tables | None = None
         self._size = 0
@@ -97,6 +105,7 @@ class _Bucket:
 
     def insert(self, number: int, condition: Condition) -> None:
         self._size += 1
+        self.program = None
         if self._tables is not None and self._tables.insert_equality(number, condition):
             return
         for leaf in self._leaves:
@@ -119,6 +128,7 @@ class _Bucket:
 
     def remove(self, number: int, condition: Condition) -> None:
         self._size -= 1
+        self.program = None
         if self._tables is not None and self._tables.remove(number, condition):
             return
         for at, leaf in enumerate(self._leaves):
@@ -133,17 +143,19 @@ class _Bucket:
             self._tables.match(fields, environment, found, matcher)
         for leaf in self._leaves:
             leaf.match(fields, environment, found, matcher)
+        if self._tables is None and len(self._leaves) == 1:
+            self.program = self._leaves[0].program
 
 
 class _Tables:
     """Buckets by field and value."""
 
-    __slots__ = ("_any", "_by_field", "_places")
+    __slots__ = ("_by_field", "_by_text", "_places")
 
     def __init__(self) -> None:
         self._by_field: dict[str, dict[Any, _Bucket]] = {}  # Any: keys of values
-        self._any: dict[str, _Bucket] = {}
-        """Those of any value of a field, and under no name those of every event."""
+        """ANY_VALUE stands for any value of a field; those of every event are under no name."""
+        self._by_text: dict[str, TextTests[_Bucket]] = {}
         self._places: dict[int, list[Access]] = {}
 
     def crowd(self, access: Access) -> int:
@@ -151,8 +163,9 @@ class _Tables:
         return 0 if bucket is None else len(bucket)
 
     def _bucket(self, access: Access) -> _Bucket | None:
-        if access.key is ANY_VALUE:
-            return self._any.get(access.field)
+        if access.relation != EQUAL:
+            tests = self._by_text.get(access.field)
+            return None if tests is None else tests.get(access.relation, str(access.key))
         return self._by_field.get(access.field, {}).get(access.key)
 
     def insert_equality(self, number: int, condition: Condition) -> bool:
@@ -173,11 +186,11 @@ class _Tables:
             bucket = self._bucket(access)
             if bucket is None:
                 bucket = _Bucket()
-                if access.key is ANY_VALUE:
-                    self._any[access.field] = bucket
-                else:
+                if access.relation == EQUAL:
                     self._by_field.setdefault(access.field, {})[access.key] = bucket
-            bucket.insert(number, _rest_of(condition, access, len(places)))
+                else:
+                    self._by_text.setdefault(access.field, TextTests()).insert(access.relation, str(access.key), bucket)
+            bucket.insert(number, _rest_of(condition, access))
 
     def remove(self, number: int, condition: Condition) -> bool:
         places = self._places.pop(number, None)
@@ -186,39 +199,54 @@ class _Tables:
         for access in places:
             bucket = self._bucket(access)
             assert bucket is not None
-            bucket.remove(number, _rest_of(condition, access, len(places)))
+            bucket.remove(number, _rest_of(condition, access))
             if not len(bucket):
-                if access.key is ANY_VALUE:
-                    del self._any[access.field]
-                else:
+                if access.relation == EQUAL:
                     del self._by_field[access.field][access.key]
                     if not self._by_field[access.field]:
                         del self._by_field[access.field]
+                else:
+                    self._by_text[access.field].remove(access.relation, str(access.key))
+                    if not self._by_text[access.field]:
+                        del self._by_text[access.field]
         return True
 
     def match(self, fields: Fields, environment: Fields, found: list[int], matcher: Compile) -> None:
-        by_field, anything = self._by_field, self._any
-        for name in fields if len(fields) <= len(by_field) else by_field:
-            table = by_field.get(name)
-            if table is not None and name in fields:
-                value = fields[name]
-                kind = value.__class__
-                if kind is not list and kind is not dict:
-                    bucket = table.get(key_of(value) if kind is bool else value)
-                    if bucket is not None:
+        tables, append = self._by_field, found.append
+        for name in fields if len(fields) <= len(tables) else tables:
+            table = tables.get(name)
+            if table is None or name not in fields:
+                continue
+            value = fields[name]
+            kind = value.__class__
+            if kind is not list and kind is not dict:
+                bucket = table.get((value,) if kind is bool else value)
+                if bucket is not None:
+                    if bucket.program is not None:
+                        bucket.program(fields, environment, append)
+                    else:
                         bucket.match(fields, environment, found, matcher)
-        if anything:
-            for name in fields if len(fields) <= len(anything) else anything:
-                if name in anything and name in fields:
-                    anything[name].match(fields, environment, found, matcher)
-            if EVERYWHERE.field in anything:
-                anything[EVERYWHERE.field].match(fields, environment, found, matcher)
+            bucket = table.get(ANY_VALUE)
+            if bucket is not None:
+                bucket.match(fields, environment, found, matcher)
+        every = tables.get(EVERYWHERE.field)
+        if every is not None:
+            every[ANY_VALUE].match(fields, environment, found, matcher)
+        by_text = self._by_text
+        if by_text:
+            for name in fields if len(fields) <= len(by_text) else by_text:
+                if name in by_text and name in fields:
+                    value = fields[name]
+                    if value.__class__ is str:
+                        for bucket in by_text[name].passed(value):
+                            if bucket.program is not None:
+                                bucket.program(fields, environment, append)
+                            else:
+                                bucket.match(fields, environment, found, matcher)
 
 
-def _rest_of(condition: Condition, access: Access, places: int) -> Condition:
-    """What is left to be tried of a condition, behind its access. One that waits in several places is tried as a whole."""
-    if places > 1:
-        return condition
+def _rest_of(condition: Condition, access: Access) -> Condition:
+    """What is left to be tried of a condition, behind its access."""
     parts = tuple(part for part in parts_of(condition) if not is_implied(part, access))
     return parts[0] if len(parts) == 1 else And(parts)
 

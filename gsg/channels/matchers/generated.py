@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..languages.expressions import And, Comparison, Condition, Constant, Exists, Field, Origin, Relation, fields_of
 from ..languages.relations import Relations
-from ..languages.source import Source
+from ..languages.source import Source, folded_fields
 from ..values import Fields
 
 Program: TypeAlias = Callable[[Fields, Fields, Callable[[int], None]], None]
@@ -49,6 +49,10 @@ def generate(conditions: Mapping[int, Iterable[Condition]], relations: Relations
     for number, name in enumerate(name for name, uses in names.items() if uses > 1):
         source.values[name] = f"f{number}"
         lines.append(f"    f{number} = get({name!r}, MISSING)")
+    folded = Counter(name for part in {part for item in items for part in item.parts} for name in folded_fields(part))
+    for number, name in enumerate(name for name, uses in folded.items() if uses > 1):
+        source.folded[name] = f"t{number}"
+        lines.append(f"    t{number} = v.casefold() if (v := {source.values[name]}).__class__ is str else None")
     _write(items, source, lines, 1)
     made: dict[str, Program] = {}
     exec("\n".join(lines), source.names, made)  # our own text

@@ -11,12 +11,35 @@ from gsg.errors import BadText
 
 NAMES = "abcde"
 VALUES: list[Any] = [
-    *(0, 1, 1.0, 2, 7, -3, 2.5, True, False, None, "", "1", "10", "ab", "abc", "ABC", "x", float("nan")),
+    *(
+        0,
+        1,
+        1.0,
+        2,
+        7,
+        -3,
+        2.5,
+        True,
+        False,
+        None,
+        "",
+        "1",
+        "10",
+        "ab",
+        "abc",
+        "ABC",
+        "x",
+        "abcab",
+        "ABCAB",
+        "xbcaxy",
+        float("nan"),
+    ),
     *([], [1, 2, "ab"], [{"a": 1}, {"a": "x"}], {"a": 1, "b": [1]}, {"a": {"b": "abc"}}),
 ]
 CONSTANTS = ["0", "1", "1.0", "2", "7", "-3", "2.5", "true", "false", "null", '""', '"1"', '"10"', '"ab"', '"abc"', '"x"']
-PARTS = ['"a"', '"ab"', '"b"', '"1"', '"A"', '"c"']
-RELATIONS = ["contains", "prefix", "suffix", "wildcard", "regex", "contains-ci", "suffix-ci", "=-ci"]
+PARTS = ['"a"', '"ab"', '"b"', '"1"', '"A"', '"c"', '"abc"', '"bCa"', '"cab"', '"ab*ca"', '"a?c"']
+PLAIN = ["contains", "prefix", "suffix", "wildcard", "regex"]
+RELATIONS = [*PLAIN, *(f"{name}-ci" for name in PLAIN), "=-ci"]
 
 
 def event(rng: Random) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -45,7 +68,7 @@ def text(rng: Random, depth: int, *, element: bool = False) -> str:
         parts = [text(rng, depth - 1, element=element) for _ in range(1 if word == "not" else rng.randint(1, 3))]
         return f"({word} {' '.join(parts)})"
     quantity = rng.choice(["any", "all", "exactly 1", "exactly 0"])
-    return f"({quantity} {_field(rng, element)} {text(rng, depth - 1, element=True)})"
+    return f"({quantity} {rng.choice([_field(rng, element), '*'])} {text(rng, depth - 1, element=True)})"
 
 
 def _test(rng: Random, element: bool) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gsg.channels.languages.predicate import parse
 from gsg.channels.languages.relations import Relations
+from gsg.channels.matchers.access import ANY_VALUE, Access, accesses_of, is_implied
 from gsg.channels.matchers.compile import TRIED, Compile
 from gsg.channels.matchers.generated import generate, parts_of
 
@@ -43,6 +46,50 @@ def test_one_function_at_most_is_made_for_one_event() -> None:
         made.append(not matcher.may_generate)
 
     assert sum(made) == 10
+
+
+def test_conditions_wait_under_tests_on_texts() -> None:
+    matcher = Compile(Relations())
+    texts = [f'({test} image "{number}.EXE")' for number in range(300) for test in ("suffix-ci", "contains-ci", "=-ci", "prefix")]
+    for number, text in enumerate(texts):
+        matcher.insert(number, parse(f"(and {text} (= kind 1))"))
+
+    assert sorted(matcher.match({"image": "17.exe", "kind": 1}, {})) == [
+        *(4 * 7 + at for at in range(2)),
+        *(4 * 17 + at for at in range(3)),
+    ]
+    assert matcher.match({"image": "17.EXE", "kind": 2}, {}) == []
+    assert matcher.match({"image": 17, "kind": 1}, {}) == []
+    for number in range(len(texts)):
+        matcher.remove(number)
+    assert matcher.match({"image": "17.EXE", "kind": 1}, {}) == []
+
+
+def test_what_a_test_implies_is_not_tried_again() -> None:
+    place = Access("image", "cmd.exe", "suffix-ci")
+
+    assert is_implied(parse('(suffix-ci image "x" "CMD.exe")'), place)
+    assert is_implied(parse('(or (= a 1) (and (exists image) (suffix-ci image "cmd.exe")))'), place)
+    assert not is_implied(parse('(suffix image "cmd.exe")'), place)
+    assert not is_implied(parse('(suffix-ci image "exe")'), place)
+    assert not is_implied(parse('(wildcard-ci image "*cmd.exe")'), Access("image", "cmd.exe", "contains-ci"))
+
+
+PLACES = {
+    "each of some texts": ('(contains-ci a "ABC" "bcd")', [("a", "abc", "contains-ci"), ("a", "bcd", "contains-ci")]),
+    "the longest piece of a wildcard": ('(wildcard a "x*abc?*abcd")', [("a", "abcd", "contains")]),
+    "no text that most texts contain": ('(contains a "ab")', [("a", ANY_VALUE, "=")]),
+    "no wildcard without a piece": ('(wildcard a "*")', [("a", ANY_VALUE, "=")]),
+    "no empty suffix": ('(suffix a "")', [("a", ANY_VALUE, "=")]),
+    "an empty text": ('(=-ci a "")', [("a", "", "=-ci")]),
+    "no regular expression": ('(regex a "abc")', [("a", ANY_VALUE, "=")]),
+    "one of each part of an or": ('(or (suffix a "x") (exists b))', [("a", "x", "suffix"), ("b", ANY_VALUE, "=")]),
+}
+
+
+@pytest.mark.parametrize(("text", "places"), PLACES.values(), ids=PLACES)
+def test_a_condition_waits_under(text: str, places: list[tuple[str, object, str]]) -> None:
+    assert accesses_of(parse(text), lambda access: 0) == places
 
 
 def test_many_conditions_under_one_test_wait_under_a_second_one() -> None:

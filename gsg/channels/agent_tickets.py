@@ -1,0 +1,123 @@
+"""The agents of a channel: whom an event wakes, what they see of recent events, and when their timers are due.
+
+An agent's consumer is its owner: what the agent prints comes as events ``{"printed": line}``, and that it was stopped as
+``{"stopped": reason, "problem", "limit", "line", "column", "message"}``. What it publishes is published by the channel.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from .agent.agent import NOTHING, Agent, Outcome
+from .agent.limits import MAX_RECENT
+from .agent.program import Program
+from .events import Event
+from .languages.expressions import Condition
+from .ticket import Ticket
+from .values import Value
+
+
+class Conditions(Protocol):
+    """What agents ask of their channel."""
+
+    def insert_condition(self, condition: Condition, ticket: Ticket) -> int:
+        """Let a ticket hear of events of which a condition holds; the number to remove it by."""
+
+    def remove_condition(self, number: int) -> None:
+        """Let it hear of these no more."""
+
+
+class _Woken:
+    """A ticket's agent, and the conditions that wake it."""
+
+    def __init__(self, agent: Agent, first: int) -> None:
+        self.agent = agent
+        self.first = first
+        self.by_ticket: dict[int, int] = {}
+        """Of what the agent subscribed to itself, by its own tickets."""
+
+
+class AgentTickets:
+    """Agents by their ticket's number. ``random`` gives numbers from 0 to below 1."""
+
+    def __init__(self, conditions: Conditions, random: Callable[[], float]) -> None:
+        self._conditions = conditions
+        self._random = random
+        self._agents: dict[int, tuple[Ticket, _Woken]] = {}
+        self._due: list[tuple[float, int, int]] = []
+        """When, the ticket's number and the agent's own ticket: a heap. Limit: that of the agents' tickets."""
+        self._recent: deque[Event] = deque(maxlen=MAX_RECENT)
+        """For agents to search; kept while there are any."""
+        self.stopped = 0
+        """Agents that were stopped since the start."""
+
+    def insert(self, ticket: Ticket, program: Program) -> None:
+        """Let an agent begin."""
+        agent = Agent(program, name=f"agent-{ticket.number}", random=self._random)
+        self._agents[ticket.number] = ticket, _Woken(agent, self._conditions.insert_condition(program.condition, ticket))
+
+    def remove(self, ticket: Ticket) -> None:
+        """End an agent."""
+        _, woken = self._agents.pop(ticket.number)
+        for number in (woken.first, *woken.by_ticket.values()):
+            self._conditions.remove_condition(number)
+        self._due = [due for due in self._due if due[1] != ticket.number]
+        heapq.heapify(self._due)
+        if not self._agents:
+            self._recent.clear()
+
+    def __contains__(self, ticket: Ticket) -> bool:
+        return ticket.number in self._agents
+
+    def remember(self, event: Event) -> None:
+        """An event has happened."""
+        if self._agents:
+            self._recent.append(event)
+
+    def wake(self, ticket: Ticket, event: Event, now_s: float) -> Outcome:
+        """Run what an event wakes."""
+        _, woken = self._agents[ticket.number]
+        return self._done(ticket, woken, woken.agent.wake(event, self._seen_by(ticket), now_s))
+
+    def take_due(self, now_s: float) -> tuple[Ticket, Outcome] | None:
+        """Run what the timer that is due first is for; None while none is due."""
+        if not self._due or self._due[0][0] > now_s:
+            return None
+        _, number, own = heapq.heappop(self._due)
+        ticket, woken = self._agents[number]
+        return ticket, self._done(ticket, woken, woken.agent.timer_due(own, self._seen_by(ticket), now_s))
+
+    @property
+    def next_s(self) -> float | None:
+        """When :meth:`take_due` has something to do; None for never."""
+        return self._due[0][0] if self._due else None
+
+    def _seen_by(self, ticket: Ticket) -> list[Event]:
+        return [event for event in self._recent if event.readers is None or ticket.asker in event.readers]
+
+    def _done(self, ticket: Ticket, woken: _Woken, outcome: Outcome) -> Outcome:
+        if outcome is NOTHING:
+            return outcome
+        for own in outcome.cancelled:
+            number = woken.by_ticket.pop(own, None)
+            if number is not None:
+                self._conditions.remove_condition(number)
+        for own, condition in outcome.subscribed:
+            woken.by_ticket[own] = self._conditions.insert_condition(condition, ticket)
+        for own, due_s in outcome.timers:
+            heapq.heappush(self._due, (due_s, ticket.number, own))
+        return outcome
+
+
+def told_to_owner(outcome: Outcome) -> Iterator[dict[str, Value]]:
+    """What an agent's owner is told of a wake, as events."""
+    for line in outcome.printed:
+        yield {"printed": line}
+    stopped = outcome.stopped
+    if stopped is not None:
+        fields: dict[str, Value] = {"stopped": stopped.reason.value, "problem": stopped.problem, "message": stopped.message}
+        more: dict[str, Value] = {"limit": stopped.limit, "line": stopped.line, "column": stopped.column}
+        yield {**fields, **{name: value for name, value in more.items() if value is not None}}

@@ -1,0 +1,226 @@
+"""The links of a channel: sockets around :mod:`.routing`.
+
+    async with Links(channel, listen=("127.0.0.1", 4010), to=[("127.0.0.1", 4011)]) as links:
+        channel.publish({"type": "error"})
+
+A link is made by the side that names the other's address, again and again while it is missing. Links are for processes of one host:
+they are neither encrypted nor proved, so addresses other than loopback are refused; channels on several hosts find each other by
+peers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from ipaddress import ip_address
+from types import TracebackType
+from typing import Final, Self
+
+import msgspec
+
+from ...errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, reason
+from ..channel import Channel
+from .messages import MAX_FRAME, Hello, Interests, Message, Taken, decode, encode
+from .routing import Routing
+
+log = logging.getLogger(__name__)
+
+HELLO_S: Final = 5.0
+"""How long a neighbour may take to say hello; then its link ends."""
+HEARTBEAT_S: Final = 5.0
+"""How often something is said on each link; one on which nothing is heard for three times as long is broken."""
+AGAIN_S: Final = (0.1, 0.2, 0.5, 1.0, 2.0)
+"""After how long a link that could not be made is tried again, each time; the last one holds from then on."""
+MAX_UNSENT: Final = 32 * 1024 * 1024
+"""Bytes that wait to be sent on a link. At the limit it is broken, as the neighbour reads too slowly, and goes
+on where it was when it is made again."""
+
+
+class Links:
+    """Links a channel with others while the block is entered. ``to``: whom to link with; ``listen``: where others may."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        *,
+        listen: tuple[str, int] = ("127.0.0.1", 0),
+        to: Iterable[tuple[str, int]] = (),
+    ) -> None:
+        self._listen = _loopback(listen)
+        self._to = [_loopback(address) for address in to]
+        self._writers: dict[str, asyncio.StreamWriter] = {}
+        """By the origin of the neighbour."""
+        self._clock: Callable[[], float] = lambda: asyncio.get_running_loop().time()
+        self.routing = Routing(channel, self._send, lambda: self._clock())
+        self._channel = channel
+        self._group = asyncio.TaskGroup()
+        self._running: set[asyncio.Task[None]] = set()
+        self._news = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        try:
+            self._server = await asyncio.start_server(self._accept, *self._listen, limit=MAX_FRAME)
+        except OSError as error:
+            raise DoorClosed(f"channel {self._channel.name} cannot listen at {_shown(self._listen)}: {reason(error)}") from None
+        await self._group.__aenter__()
+        for address in self._to:
+            self._start(self._keep_link(address))
+        self._start(self._beat())
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._server.close()
+        for task in self._running:
+            task.cancel()
+        await self._group.__aexit__(None, None, None)
+        await self._server.wait_closed()
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Where others link with this channel."""
+        host, port = self._server.sockets[0].getsockname()[:2]
+        return host, port
+
+    async def linked_with(self, count: int) -> None:
+        """Wait until there are links with so many neighbours."""
+        await self._wait_until(lambda: len(self.routing.neighbours) >= count)
+
+    async def knows(self, count: int) -> None:
+        """Wait until the interests of so many other channels are known: what they want is sent to them from then on."""
+        await self._wait_until(lambda: self.routing.known >= count)
+
+    async def without_links(self) -> None:
+        """Wait until there is no link."""
+        await self._wait_until(lambda: not self.routing.neighbours)
+
+    async def all_taken(self) -> None:
+        """Wait until all that was told was taken, or its link is gone."""
+        await self._wait_until(lambda: not self.routing.owed)
+
+    async def _wait_until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            self._news.clear()
+            await self._news.wait()
+
+    def _start(self, work: object) -> None:
+        task: asyncio.Task[None] = self._group.create_task(work)  # type: ignore[arg-type]  # a coroutine
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+
+    async def _keep_link(self, address: tuple[str, int]) -> None:
+        missed = 0
+        while True:
+            try:
+                reader, writer = await asyncio.open_connection(*address, limit=MAX_FRAME)
+            except OSError as error:
+                if not missed:
+                    log.info("channel %s: no link to %s yet: %s", self._channel.name, _shown(address), reason(error))
+            else:
+                if await self._serve(reader, writer):
+                    missed = 0
+            await asyncio.sleep(AGAIN_S[min(missed, len(AGAIN_S) - 1)])
+            missed += 1
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._start(self._serve_accepted(reader, writer))
+
+    async def _serve_accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self._serve(reader, writer)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Talk on a link until it ends; whether the other side said hello."""
+        origin = ""
+        try:
+            # Who calls says hello first, so that the answer says what was taken from it.
+            hello = await self._greet(reader, writer)
+            origin = hello.origin
+            before = self._writers.pop(origin, None)
+            if before is not None:
+                before.close()
+                self.routing.link_broke(origin)
+            self._writers[origin] = writer
+            self.routing.link_up(hello)
+            self._news.set()
+            await self._talk(reader, origin)
+        except (GsgError, msgspec.DecodeError, ValueError) as error:
+            log.warning("channel %s: a link is ended: %s", self._channel.name, error)
+        except (OSError, EOFError, TimeoutError) as error:
+            log.info("channel %s: a link broke: %s", self._channel.name, error or type(error).__name__)
+        finally:
+            if origin and self._writers.get(origin) is writer:
+                del self._writers[origin]
+                self.routing.link_broke(origin)
+                self._news.set()
+            writer.close()
+        return bool(origin)
+
+    async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello:
+        """Exchange who is who, then what was taken: that is known only of whom one knows."""
+        own = self.routing.hello("")
+        writer.write(encode(own))
+        async with asyncio.timeout(HELLO_S):
+            first = await _frame(reader)
+            if not isinstance(first, Hello):
+                raise PeerMisbehaved(f"a {type(first).__name__} where a channel says hello; expected the port of a channel's links")
+            writer.write(encode(self.routing.hello(first.origin)))
+            second = await _frame(reader)
+        if not isinstance(second, Hello) or second.origin != first.origin:
+            raise PeerMisbehaved(f"channel {first.name} does not say what it has taken; expected a second hello")
+        return second
+
+    async def _talk(self, reader: asyncio.StreamReader, origin: str) -> None:
+        read = 0
+        while True:
+            async with asyncio.timeout(3 * HEARTBEAT_S):
+                message = await _frame(reader)
+            self.routing.received(origin, message)
+            if isinstance(message, (Interests, Taken)):
+                self._news.set()
+            read += 1
+            if not reader._buffer:  # type: ignore[attr-defined]  # asyncio has no public way to ask
+                self.routing.nothing_to_read(origin)
+                read = 0
+            elif read % 64 == 0:
+                await asyncio.sleep(0)
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT_S)
+            self.routing.advance()
+            for origin in list(self._writers):
+                self._send(origin, Taken(0))
+
+    def _send(self, origin: str, message: Message) -> None:
+        writer = self._writers.get(origin)
+        if writer is None or writer.is_closing():
+            return  # what is owed is sent when the link is made again
+        if writer.transport.get_write_buffer_size() > MAX_UNSENT:
+            log.warning("channel %s: a neighbour reads too slowly; its link is broken, and goes on later", self._channel.name)
+            writer.transport.abort()
+            return
+        writer.write(encode(message))
+
+
+async def _frame(reader: asyncio.StreamReader) -> Message:
+    """The next message. Raises OSError, EOFError, PeerMisbehaved, and what :func:`decode` raises."""
+    length = int.from_bytes(await reader.readexactly(4), "big")
+    if length > MAX_FRAME:
+        raise PeerMisbehaved(f"a frame of {length:,} bytes; expected at most {MAX_FRAME:,} from a channel")
+    return decode(await reader.readexactly(length))
+
+
+def _loopback(address: tuple[str, int]) -> tuple[str, int]:
+    host, _ = address
+    try:
+        if ip_address("127.0.0.1" if host == "localhost" else host).is_loopback:
+            return address
+    except ValueError:
+        pass
+    raise LocalError(
+        f"links at {_shown(address)}: links are for one host, as they are neither encrypted nor proved; expected 127.0.0.1 or ::1"
+    )
+
+
+def _shown(address: tuple[str, int]) -> str:
+    return f"{address[0]}:{address[1]}"

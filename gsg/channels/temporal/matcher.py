@@ -1,0 +1,344 @@
+"""The matcher of temporal subscriptions: events go in, one by one and with the time, and matches come out.
+
+    event ──> conditions of single events (channels/matchers) ──> memories of windows ──> search from the event ──> absences
+
+An event costs what the memories it enters and the searches from it cost; where its conditions hold of no pattern it costs their
+matcher alone. It is told of time and has none of its own: :attr:`TemporalMatcher.next_s` says when it is to be told next.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Final, NamedTuple
+
+from ..events import Event
+from ..languages.expressions import Condition
+from ..languages.relations import Relations
+from ..languages.source import LazyTest
+from ..matchers.compile import Compile
+from ..matchers.matcher import Matcher
+from ..values import Value
+from .absence import Absences, Timers
+from .index import Record
+from .memory import Memory
+from .plan import Place, Plan, Shape
+from .query import TemporalQuery, Window
+from .search import Found, Search, TooManySteps
+
+MAX_EVENTS: Final = 1_000
+"""That are remembered, unless said otherwise; the oldest is forgotten first. Each is at most as large as events.py says."""
+SWEPT: Final = 8
+"""Events after which one more memory is looked through for what has left its window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Of one subscription; one that exceeds any is stopped, and told so by the limit's name."""
+
+    matches: int = 1_000
+    """By one event."""
+    steps: int = 50_000
+    """Events that are looked at as partners of one event, about 20 ms."""
+    old_matches: int = 10_000
+    """Among the events that are remembered when it begins."""
+    old_steps: int = 500_000
+    """Events that are looked at when it begins."""
+    waiting: int = 10_000
+    """Matches that wait for an absence."""
+
+
+class Match:
+    """Events that are as a subscription says."""
+
+    __slots__ = ("_found", "_places", "number")
+
+    def __init__(self, number: int, found: Found, places: tuple[tuple[str, Place], ...]) -> None:
+        self.number = number
+        """Of the subscription."""
+        self._found = found
+        self._places = places
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """By pattern; one event may be there several times."""
+        return tuple([record.event for record in self._found])
+
+    @property
+    def arrivals(self) -> tuple[int, ...]:
+        """The arrival numbers of the events."""
+        return tuple([record.arrival for record in self._found])
+
+    @property
+    def bindings(self) -> dict[str, Value]:
+        """What each variable is bound to, in the first pattern that has it."""
+        return {name: self._found[pattern].values[column] for name, (pattern, column) in self._places}
+
+    def __repr__(self) -> str:
+        return f"Match(number={self.number}, arrivals={self.arrivals}, bindings={self.bindings})"
+
+
+class Stopped(NamedTuple):
+    """A subscription has ended, since it exceeded a limit."""
+
+    number: int
+    limit: str
+    """Its name in :class:`Limits`."""
+    problem: str
+
+
+class TemporalMatcher:
+    """Subscriptions by number, and the last events. Times, in seconds of any clock, never go back: an earlier one is taken for the
+    latest.
+
+    Matches come in an order: first those whose absences are over, by the time when they were; then those that the event completes,
+    by the number of the subscription, and by the arrival numbers of their events, pattern by pattern.
+    """
+
+    def __init__(
+        self,
+        relations: Relations,
+        *,
+        max_events: int = MAX_EVENTS,
+        limits: Limits = Limits(),
+        matcher: Matcher | None = None,
+    ) -> None:
+        self._relations = relations
+        self._max_events = max_events
+        self._limits = limits
+        self._conditions = Compile(relations) if matcher is None else matcher
+        self._alphas: dict[Condition, _Alpha] = {}
+        self._by_number: dict[int, _Alpha] = {}
+        self._alpha_numbers = count(1)
+        self._standing: dict[int, _Standing] = {}
+        self._timers = Timers()
+        self._history: deque[tuple[Event, int, float]] = deque(maxlen=max_events)
+        self._sweep: deque[Memory] = deque()
+        """All memories: with some events, one of them lets go of what has left its window, though no event enters it."""
+        self._stopped: list[Stopped] = []
+        self._arrivals = 0
+        self._now_s = float("-inf")
+
+    # --- subscriptions --------------------------------------------------------------------------------------------------------
+
+    def insert(self, number: int, query: TemporalQuery, now_s: float) -> list[Match]:
+        """Let a query be matched. Gives its matches among the remembered events that are in its window now.
+
+        Raises ValueError for the number of another one.
+        """
+        return self._insert(number, query, now_s, tells_old=True)
+
+    def modify(self, number: int, query: TemporalQuery, now_s: float) -> None:
+        """Put a query in the place of another. What is a match already is not told again: of the remembered events, alone they are
+        told only if they wait for an absence that is not over."""
+        self.remove(number)
+        self._insert(number, query, now_s, tells_old=False)
+
+    def remove(self, number: int) -> None:
+        """Forget a query, with its matches that wait; nothing where it was stopped or is not there."""
+        standing = self._standing.pop(number, None)
+        if standing is not None:
+            for role, memory in standing.close():
+                self._release(memory, number, role)
+
+    def _insert(self, number: int, query: TemporalQuery, now_s: float, *, tells_old: bool) -> list[Match]:
+        if number in self._standing:
+            raise ValueError(f"a second subscription of number {number}; expected another number, or modify")
+        self._now_s = now_s = max(now_s, self._now_s)
+        plan = Plan(query, self._relations)
+        memories = [self._memory(shape, query.window, number, role) for role, shape in enumerate(plan.shapes)]
+        absent = [self._memory(each.shape, query.window, number, ~role) for role, each in enumerate(plan.absences)]
+        standing = self._standing[number] = _Standing(number, plan, memories, absent, self._timers, self._limits)
+        if not tells_old and not plan.absences:
+            return []
+        try:
+            told = standing.search_old(self._arrivals, now_s)
+        except TooManySteps as problem:
+            self._stop(number, str(problem), is_old=True)
+            return []
+        return told if tells_old else []
+
+    # --- events and time ------------------------------------------------------------------------------------------------------
+
+    def happened(self, event: Event, now_s: float) -> list[Match]:
+        """An event arrives. Gives the matches that were due by now, then those that it completes."""
+        self._now_s = now_s = max(now_s, self._now_s)
+        told = self.advance(now_s) if self._timers else []
+        self._arrivals = arrivals = self._arrivals + 1
+        self._history.append((event, arrivals, now_s))
+        if self._sweep and arrivals % SWEPT == 0:
+            self._sweep.rotate(1)
+            self._sweep[0].forget(arrivals, now_s)
+        touched: dict[int, list[tuple[int, Record]]] = {}
+        for hit in self._conditions.match(event.fields, event.environment):
+            for memory in self._by_number[hit].memories.values():
+                memory.forget(arrivals, now_s)
+                record = memory.insert(event, arrivals, now_s)
+                if record is not None:
+                    for number, roles in memory.users.items():
+                        filled = [(role, record) for role in roles]
+                        touched[number] = touched[number] + filled if number in touched else filled
+        for number in sorted(touched) if len(touched) > 1 else touched:
+            try:
+                told += self._standing[number].happened(touched[number], arrivals, now_s)
+            except TooManySteps as problem:
+                self._stop(number, str(problem), is_old=False)
+        return told
+
+    def advance(self, now_s: float) -> list[Match]:
+        """It is as late as this. Gives the matches whose absences are over."""
+        self._now_s = max(now_s, self._now_s)
+        told = []
+        for waiting in self._timers.take_due(self._now_s):
+            standing = self._standing[waiting.number]
+            standing.absences.forget(waiting)
+            told.append(standing.match(waiting.found))
+        return told
+
+    @property
+    def next_s(self) -> float | None:
+        """When :meth:`advance` is to be called next, if no event happens before; None while nothing waits."""
+        return self._timers.next_s
+
+    def take_stopped(self) -> list[Stopped]:
+        """The subscriptions that were stopped since this was last called: their owners are to be told."""
+        stopped, self._stopped = self._stopped, []
+        return stopped
+
+    def __len__(self) -> int:
+        return len(self._standing)
+
+    # --- memories -------------------------------------------------------------------------------------------------------------
+
+    def _memory(self, shape: Shape, window: Window, number: int, role: int) -> Memory:
+        alpha = self._alphas.get(shape.condition)
+        if alpha is None:
+            alpha = self._alphas[shape.condition] = _Alpha(next(self._alpha_numbers))
+            self._by_number[alpha.number] = alpha
+            self._conditions.insert(alpha.number, shape.condition)
+        memory = alpha.memories.get((shape, window))
+        if memory is None:
+            last = min(self._max_events, window.last or self._max_events)
+            memory = alpha.memories[shape, window] = Memory(shape, window, last)
+            test = LazyTest(shape.condition, self._relations)
+            for event, arrival, time_s in self._history:
+                if test(event.fields, event.environment):
+                    memory.insert(event, arrival, time_s)
+            self._sweep.append(memory)
+        memory.forget(self._arrivals, self._now_s)
+        memory.users.setdefault(number, []).append(role)
+        return memory
+
+    def _release(self, memory: Memory, number: int, role: int) -> None:
+        memory.users[number].remove(role)
+        if not memory.users[number]:
+            del memory.users[number]
+        if memory.users:
+            return
+        self._sweep.remove(memory)
+        alpha = self._alphas[memory.shape.condition]
+        del alpha.memories[memory.shape, memory.window]
+        if not alpha.memories:
+            del self._alphas[memory.shape.condition], self._by_number[alpha.number]
+            self._conditions.remove(alpha.number)
+
+    def _stop(self, number: int, limit: str, *, is_old: bool) -> None:
+        self.remove(number)
+        name = f"old_{limit}" if is_old and limit != "waiting" else limit
+        what = {
+            "matches": "matches by one event",
+            "steps": "events looked at for one event",
+            "old_matches": "matches among the remembered events",
+            "old_steps": "events looked at among the remembered ones",
+            "waiting": "matches that wait for an absence",
+        }[name]
+        problem = (
+            f"subscription {number} was stopped: more than {getattr(self._limits, name):,} {what} (limit {name}); "
+            "expected fewer: join its events by a common variable, test more of them, or give a window such as (last 100)"
+        )
+        self._stopped.append(Stopped(number, name, problem))
+
+
+class _Alpha:
+    """A condition on single events, and the memories of those that meet it."""
+
+    __slots__ = ("memories", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.memories: dict[tuple[Shape, Window], Memory] = {}
+
+
+class _Standing:
+    """One subscription. Its roles: the numbers of its patterns, and ``~0``, ``~1`` ... for what is to be absent."""
+
+    def __init__(
+        self, number: int, plan: Plan, memories: list[Memory], absent: list[Memory], timers: Timers, limits: Limits
+    ) -> None:
+        self._number = number
+        self._plan = plan
+        self._memories = memories
+        self._absent = absent
+        self._distinct = list(dict.fromkeys((*absent, *memories)))
+        self._limits = limits
+        self._search = Search(plan, memories)
+        self.absences = Absences(number, plan.absences, absent, timers)
+
+    def happened(self, roles: list[tuple[int, Record]], arrivals: int, now_s: float) -> list[Match]:
+        """An event arrives that is in some of its memories by now. Raises TooManySteps."""
+        is_possible = True
+        for memory in self._distinct:
+            records = memory.records
+            if not records or records[-1].arrival != arrivals:
+                memory.forget(arrivals, now_s)
+                is_possible = is_possible and (bool(records) or memory in self._absent)
+        if self._absent:
+            for role, record in roles:
+                if role < 0:
+                    self.absences.happened(~role, record)
+        if not is_possible:
+            return []
+        found = self._search.begin(self._limits.steps, self._limits.matches)
+        for role, record in roles:
+            if role >= 0:
+                self._search.find(role, record, is_new=True)
+        if not found:
+            return []
+        found.sort()
+        return self._told(found, now_s)
+
+    def search_old(self, arrivals: int, now_s: float) -> list[Match]:
+        """Its matches among remembered events, in the order in which they were completed. Raises TooManySteps."""
+        found = self._search.begin(self._limits.old_steps, self._limits.old_matches)
+        for record in self._memories[0].records:
+            self._search.find(0, record, is_new=False)
+        found.sort(key=lambda each: (max([record.arrival for record in each]), each))
+        return self._told(found, now_s)
+
+    def _told(self, found: list[Found], now_s: float) -> list[Match]:
+        if not self._plan.absences:
+            number, places = self._number, self._plan.bindings
+            return [Match(number, each, places) for each in found]
+        told = []
+        for each in found:
+            waiting = self.absences.begin(each)
+            if waiting is not None and waiting.due_s <= now_s:
+                told.append(self.match(each))
+            elif waiting is not None:
+                if self.absences.length >= self._limits.waiting:
+                    raise TooManySteps("waiting")
+                self.absences.wait(waiting)
+        return told
+
+    def match(self, found: Found) -> Match:
+        """What is told of a match."""
+        return Match(self._number, found, self._plan.bindings)
+
+    def close(self) -> Iterator[tuple[int, Memory]]:
+        """Nothing waits any more, and its memories are released: by role."""
+        self.absences.close()
+        self._search.close()
+        yield from enumerate(self._memories)
+        yield from ((~role, memory) for role, memory in enumerate(self._absent))

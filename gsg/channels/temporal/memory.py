@@ -1,0 +1,100 @@
+"""The events of a window that meet a condition, with indexes of them.
+
+All patterns, of all subscriptions, that ask for the same share one memory.
+
+(The joins of :mod:`rete` remember the tokens of each level, and look up by equality alone: for three patterns in order that is all
+pairs of events, most of which never become a match. Here the events alone are remembered, as in TREAT: Miranker, "TREAT: a better
+match algorithm for AI production systems", AAAI 1987.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any
+
+from ..events import Event
+from ..languages.expressions import Field, Origin
+from ..languages.source import value_at
+from ..values import equal
+from .index import NO_KEY, Index, Record, equality_key
+from .plan import Shape
+from .query import Window
+
+
+class Memory:
+    """The events of a window, of at most ``last`` of all events, that have a shape."""
+
+    def __init__(self, shape: Shape, window: Window, last: int) -> None:
+        self.shape = shape
+        self.window = window
+        self._last = last
+        self._within_s = math.inf if window.within_s is None else window.within_s
+        self.records: deque[Record] = deque()
+        """In the order of arrival; at most ``last``."""
+        self._indexes: dict[tuple[tuple[int, ...], int | None], Index] = {}
+        self._values = _values(shape.fields)
+        self._keyed = [column for column, is_keyed in enumerate(shape.keyed) if is_keyed]
+        self.users: dict[int, list[int]] = {}
+        """Subscriptions, and what the memory is to each: their roles."""
+
+    def insert(self, event: Event, arrival: int, time_s: float) -> Record | None:
+        """An event that meets the condition arrives. None for one whose values are not to be kept."""
+        values = keys = self._values(event, arrival)
+        for column in self._keyed:
+            value = values[column]
+            if value.__class__ is not str and value.__class__ is not int:
+                key = equality_key(value)
+                if key is NO_KEY:
+                    return None
+                if key is not value:
+                    keys = (*keys[:column], key, *keys[column + 1 :])
+        for one, other in self.shape.same:
+            if not equal(values[one], values[other]):
+                return None
+        record = Record(arrival, time_s, event, values, keys)
+        self.records.append(record)
+        for index in self._indexes.values():
+            index.insert(record)
+        return record
+
+    def forget(self, arrivals: int, now_s: float) -> None:
+        """Let go of what has left the window, after so many arrivals."""
+        records = self.records
+        while records and (records[0].arrival <= arrivals - self._last or records[0].time_s + self._within_s <= now_s):
+            gone = records.popleft()
+            for index in self._indexes.values():
+                index.remove(gone)
+
+    def use_index(self, columns: tuple[int, ...], order: int | None) -> Index:
+        """An index by these columns, of all that is remembered, until it is released as often as it was used."""
+        index = self._indexes.get((columns, order))
+        if index is None:
+            index = self._indexes[columns, order] = Index(columns, order)
+            for record in self.records:
+                index.insert(record)
+        index.uses += 1
+        return index
+
+    def release_index(self, columns: tuple[int, ...], order: int | None) -> None:
+        """It is not needed any more by one of those who used it."""
+        index = self._indexes[columns, order]
+        index.uses -= 1
+        if not index.uses:
+            del self._indexes[columns, order]
+
+
+def _values(fields: tuple[Field | None, ...]) -> Callable[[Event, int], tuple[Any, ...]]:
+    names = [field.path[0] for field in fields if field is not None and field.origin is Origin.EVENT and len(field.path) == 1]
+    if len(names) == len(fields) and len(names) > 1:
+        of_fields = itemgetter(*names)
+        return lambda event, arrival: of_fields(event.fields)
+    return lambda event, arrival: tuple(_value(field, event, arrival) for field in fields)
+
+
+def _value(field: Field | None, event: Event, arrival: int) -> object:
+    if field is None:
+        return arrival
+    return value_at(event.environment if field.origin is Origin.ENVIRONMENT else event.fields, field.path)
