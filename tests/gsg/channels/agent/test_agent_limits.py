@@ -9,7 +9,6 @@ from gsg.channels.agent.limits import (
     MAX_CALLS,
     MAX_CHAIN,
     MAX_LINES,
-    MAX_MEMORY_BYTES,
     MAX_OWN_WAKES,
     Limits,
     Reason,
@@ -60,6 +59,11 @@ def woken_until_stopped(one: Agent, wakes: int = 1_000) -> Outcome:
         ("(split (replace (join (range 3000)) '1 ',,,,,,,,) ',)", Reason.ITEMS),
         ("(while true (subscribe (exists x) (lambda (e) e)))", Reason.TICKETS),
         ("(while true (after 1 (print 'x)))", Reason.TICKETS),
+        ('(matches (event (a (join (range 3000)))) (regex a "((0|1){10}){90}"))', Reason.STEPS),
+        (
+            "(let ((p (join (range 400) '*))) (while true (let ((q (concat p (random 99)))) (recent (wildcard a ?q)))))",
+            Reason.STEPS,
+        ),
         ("(+ 1 'one)", Reason.MISTAKE),
         ("(/ 1 0)", Reason.MISTAKE),
         ("(expt -8 0.5)", Reason.MISTAKE),
@@ -79,7 +83,7 @@ def test_an_agent_that_asks_for_too_much_is_stopped(body: str, reason: Reason) -
     assert stopped is not None
     assert stopped.reason is reason
     assert stopped.line == 1
-    assert stopped.steps < 20_000 + MAX_MEMORY_BYTES // 32
+    assert stopped.steps <= 20_000
     assert one.state is (State.FINISHED if reason is Reason.ITSELF else State.STOPPED)
 
 
