@@ -8,14 +8,15 @@ are others than the last time.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from ...languages.bad_text import Mistake
 from ..events import Event
-from ..languages.expressions import And, Comparison, Condition, Not, Or, Quantified, Relation, fields_of
+from ..languages.expressions import And, Comparison, Condition, Constant, Not, Or, Quantified, Relation, fields_of
 from ..languages.predicate import PredicateReader
 from ..languages.relations import Relations
-from ..languages.source import LazyTest, Test, value_at
+from ..languages.source import Test, compiled, value_at
 from ..languages.syntax import Atom, Form, Kind, Node
 from ..values import Fields
 from .data import List, Record
@@ -28,7 +29,15 @@ TEXT_STAND_IN: Final = "x"
 """What a variable is taken for while the text is read; where it does not fit, :data:`NUMBER_STAND_IN` is."""
 NUMBER_STAND_IN: Final = 1
 COMPILE_STEPS: Final = 200
-"""What making a test of a condition costs."""
+"""What making a test of a condition costs, beside its length."""
+COMPILE_STEPS_PER_CHARACTER: Final = 2
+"""Of all texts in the condition: patterns are compiled."""
+COMPILE_STEPS_PER_WORD: Final = 16
+SMALL_PATTERN: Final = 256
+"""States of a regular expression that RE2 keeps an automaton for."""
+MAX_STATES: Final = 10_000
+"""States that a regular expression is taken to have at most, as relations bounds its memory."""
+_COUNTS = re.compile(r"\{(?:\d+,)?(\d+)", re.ASCII)
 MAX_NEW_TESTS: Final = 16
 """Values of variables for which a condition's tests are remembered; beyond, they are made anew."""
 
@@ -42,6 +51,8 @@ class Query:
         self._relations = relations
         self.variables = tuple(dict.fromkeys(_variables(node)))
         """Atoms ``?name``, whose values it is given in this order."""
+        words, characters = _extent(node)
+        self._compile_steps = COMPILE_STEPS + COMPILE_STEPS_PER_WORD * words + COMPILE_STEPS_PER_CHARACTER * characters
         self._tests: dict[tuple[tuple[type, object], ...], Tested] = {}
         if not self.variables:
             self._tests[()] = Tested(PredicateReader(relations).condition(node), relations)
@@ -63,7 +74,7 @@ class Query:
         key = tuple([(type(value), value) for value in values])
         found = self._tests.get(key)
         if found is None:
-            run.charge(COMPILE_STEPS)
+            run.charge(self._compile_steps + COMPILE_STEPS_PER_CHARACTER * sum(len(v) for v in values if isinstance(v, str)))
             for value in values:
                 if value is not None and not isinstance(value, (str, int, float)):
                     raise mistake(f"{shown(value)} in a condition; expected a text, a number, true, false or null")
@@ -74,7 +85,6 @@ class Query:
             if len(self._tests) >= MAX_NEW_TESTS:
                 self._tests.clear()
             found = self._tests[key] = Tested(condition, self._relations)
-            run.charge(found.size)
         return found
 
 
@@ -83,7 +93,7 @@ class Tested:
 
     def __init__(self, condition: Condition, relations: Relations) -> None:
         self.condition = condition
-        self.test: Test = LazyTest(condition, relations)
+        self.test: Test = compiled(condition, relations)
         self.size = size_of_condition(condition)
         self._paths = tuple({field.path for field in fields_of(condition) if field.path})
 
@@ -110,9 +120,21 @@ def size_of_condition(condition: Condition) -> int:
         case Quantified():
             return 4 * (1 + size_of_condition(condition.condition))
         case Relation():
-            return len(condition.operands)
+            texts = [one.value for one in condition.operands if isinstance(one, Constant) and isinstance(one.value, str)]
+            if condition.name.startswith("regex"):
+                return sum(map(_size_of_pattern, texts))
+            return len(condition.operands) + sum(text.count("*") for text in texts if condition.name.startswith("wildcard"))
         case Comparison() | _:
             return 1
+
+
+def _size_of_pattern(pattern: str) -> int:
+    """What a regular expression counts for: RE2 takes a step of its own automaton for each character, or, where it becomes
+    too large, one for each of its states."""
+    states = len(pattern)
+    for most in _COUNTS.findall(pattern):
+        states = min(MAX_STATES, states * max(1, int(most[-5:])))
+    return states if states <= SMALL_PATTERN else 8 * states
 
 
 def recent_events(run: Run, tested: Tested, count: object) -> List:
@@ -144,6 +166,20 @@ def _variables(node: Node) -> list[Atom]:
     for atom in found:
         names.setdefault(atom.value, atom)
     return list(names.values())
+
+
+def _extent(node: Node) -> tuple[int, int]:
+    """How many words a condition has, and how many characters its texts."""
+    words = characters = 0
+    todo = [node]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, Form):
+            todo.extend(each.items)
+        else:
+            words += 1
+            characters += len(each.value) if isinstance(each.value, str) and each.kind is Kind.TEXT else 0
+    return words, characters
 
 
 def _with_values(node: Node, values: dict[str | int | float, object]) -> Node:

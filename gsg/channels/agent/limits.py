@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-MAX_STEPS: Final = 10_000
-"""Of one wake: evaluated lists, and the work of operators; about 5 ms. Beyond, the agent is stopped."""
+MAX_STEPS: Final = 5_000
+"""Of one wake: evaluated lists, and the work of operators; 1 to 6 ms. Beyond, the agent is stopped."""
 MAX_MEMORY_BYTES: Final = 1024 * 1024
 """Of all values that its state reaches, each as if written out in full, so that what is shared counts each time. Beyond, the agent
 is stopped."""

@@ -28,6 +28,8 @@ _PUSH, _DO, _UNLESS, _SET, _JUMP, _CALL, _CALL_LAST, _RETURN, _POP = (int(op) fo
 _POP_UNLESS, _POP_SET, _ENTER, _LEAVE, _APPLY, _KEEP_FALSE, _KEEP_TRUE = (int(op) for op in list(Op)[9:16])
 _BEGIN_EACH, _NEXT_EACH = int(Op.BEGIN_EACH), int(Op.NEXT_EACH)
 
+COUNT_STEPS = 8
+"""What counting what lives costs, beside what it visits."""
 _CALLS = (_CALL, _CALL_LAST)
 
 Frame = tuple[list[Instruction], list[int], int, Scope | None]
@@ -242,6 +244,7 @@ class Machine:
 
     def _count_live(self, stack: list[object], frames: list[Frame], scope: Scope | None) -> None:
         run = self.run
+        run.charge(COUNT_STEPS)
         roots = [*self._roots, run.variables, *stack, *(frame[3] for frame in frames), scope]
         roots.extend(handler for _, handler in run.subscribed.values())
         roots.extend(timer.function for timer in run.timers.values())
@@ -304,6 +307,6 @@ def live_bytes(roots: list[object], run: Run) -> int:
         else:
             total += size_of(value, run)
         if visited >= 64:
-            run.charge(visited // 16)
+            run.charge(visited // 8)
             visited = 0
     return total

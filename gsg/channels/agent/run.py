@@ -52,14 +52,15 @@ class Run:
     record: Record | None = None
 
     def charge(self, steps: int) -> None:
-        """Count work."""
-        self.steps += steps
-        if self.steps > self.limits.steps:
+        """Count work that is about to be done, or else is not done."""
+        if self.steps + steps > self.limits.steps:
             raise self.out_of_steps()
+        self.steps += steps
 
     def out_of_steps(self) -> Stop:
         """That the steps of a wake are used up."""
         limit = self.limits.steps
+        self.steps = min(self.steps, limit)
         return Stop(Reason.STEPS, f"more than {limit:,} steps in one wake; expected fewer: look for a loop without end", limit)
 
     def current_event(self) -> Record:

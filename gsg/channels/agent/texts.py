@@ -87,12 +87,12 @@ def _join(run: Run, values: object, by: object = "") -> object:
     separator = text(by)
     parts, total = [], len(separator) * max(0, len(values.items) - 1)
     run.expect_length(total)
+    run.charge(len(values.items) // 2)
     for value in values.items:
         parts.append(as_text(run, value))
         total += len(parts[-1])
         if total > run.limits.text_characters:
             run.expect_length(total)
-    run.charge(len(parts) // 8)
     return run.text(separator.join(parts))
 
 

@@ -9,9 +9,7 @@ from gsg.channels.agent.limits import (
     MAX_CALLS,
     MAX_CHAIN,
     MAX_LINES,
-    MAX_MEMORY_BYTES,
     MAX_OWN_WAKES,
-    MAX_STEPS,
     Limits,
     Reason,
 )
@@ -61,6 +59,11 @@ def woken_until_stopped(one: Agent, wakes: int = 1_000) -> Outcome:
         ("(split (replace (join (range 3000)) '1 ',,,,,,,,) ',)", Reason.ITEMS),
         ("(while true (subscribe (exists x) (lambda (e) e)))", Reason.TICKETS),
         ("(while true (after 1 (print 'x)))", Reason.TICKETS),
+        ('(matches (event (a (join (range 3000)))) (regex a "((0|1){10}){90}"))', Reason.STEPS),
+        (
+            "(let ((p (join (range 400) '*))) (while true (let ((q (concat p (random 99)))) (recent (wildcard a ?q)))))",
+            Reason.STEPS,
+        ),
         ("(+ 1 'one)", Reason.MISTAKE),
         ("(/ 1 0)", Reason.MISTAKE),
         ("(expt -8 0.5)", Reason.MISTAKE),
@@ -73,14 +76,14 @@ def woken_until_stopped(one: Agent, wakes: int = 1_000) -> Outcome:
     ],
 )
 def test_an_agent_that_asks_for_too_much_is_stopped(body: str, reason: Reason) -> None:
-    one = agent(body)
+    one = agent(body, limits=Limits(steps=20_000))
 
     stopped = woken_until_stopped(one).stopped
 
     assert stopped is not None
     assert stopped.reason is reason
     assert stopped.line == 1
-    assert stopped.steps < MAX_STEPS + MAX_MEMORY_BYTES // 32
+    assert stopped.steps <= 20_000
     assert one.state is (State.FINISHED if reason is Reason.ITSELF else State.STOPPED)
 
 
@@ -181,7 +184,7 @@ def test_lines_are_bounded_whatever_their_length() -> None:
 
 
 def test_calls_are_on_a_stack_of_their_own() -> None:
-    one = agent(f"(define (f n) (if (= n 0) 0 (+ 1 (f (- n 1))))) (print (f {MAX_CALLS - 1}))")
+    one = agent(f"(define (f n) (if (= n 0) 0 (+ 1 (f (- n 1))))) (print (f {MAX_CALLS - 1}))", limits=Limits(steps=10_000))
 
     assert one.wake(ERROR, [], 0.0).printed == (str(MAX_CALLS - 1),)
 
