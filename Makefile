@@ -70,7 +70,8 @@ soak: $(STAMP) ## random queries and histories, 10,000 runs of peers in trouble 
 	$(BIN)/python tests/pedro_compat/pedro_soak.py
 	$(BIN)/python -m pytest --hypothesis-profile=soak tests/rete/test_equivalence.py tests/rete/test_algebra_equivalence.py \
 		tests/rete/explain/test_derivation.py tests/rete/explain/test_refusal.py tests/rete/compile/test_parameters.py \
-		tests/gsg/languages/parse_cache/test_skeletons.py tests/gsg/languages/script/test_script_queries.py
+		tests/gsg/languages/parse_cache/test_skeletons.py tests/gsg/languages/script/test_script_queries.py \
+		tests/gsg/channels/temporal/test_temporal_equivalence.py
 	$(BIN)/python -m benchmarks.films --peers 8
 	$(BIN)/python tests/simulations/simulations_soak.py --every 4
 	$(BIN)/python -m benchmarks.prediction --every 4
