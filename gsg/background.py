@@ -50,13 +50,14 @@ class Worker:
             self._is_working = False
 
 
-async def in_turns(items: Iterable[Item], clock: Callable[[], float] | None = None) -> AsyncIterator[Item]:
-    """The items one by one; others have their turn whenever what is done with them has taken a slice of time."""
+async def in_turns(items: Iterable[Item], clock: Callable[[], float] | None = None, *, most: int = 0) -> AsyncIterator[Item]:
+    """The items one by one; others have their turn whenever what is done with them has taken a slice of time, and where ``most`` is
+    given after so many of them: in simulated time, which stands still meanwhile, too."""
     clock = asyncio.get_running_loop().time if clock is None else clock
     ends_s = clock() + SLICE_S
-    for item in items:
+    for number, item in enumerate(items, 1):
         yield item
-        if clock() >= ends_s:
+        if number % most == 0 if most else clock() >= ends_s:
             await asyncio.sleep(0)
             ends_s = clock() + SLICE_S
 

@@ -30,6 +30,8 @@ from .plan import Plan
 
 log = logging.getLogger(__name__)
 
+KEYS_PER_TURN = 500
+"""Keys whose holder is looked up before others get their turn."""
 MENDING_S = 10.0
 """How long after a peer died its keys are looked after, at least."""
 TRYING_S = 60.0
@@ -208,7 +210,7 @@ class Handover:
         """Carry out what these keys need; those whose holders are not known. ``failed`` gets who has not confirmed yet."""
         plan = Plan()
         unknown: list[Key] = []
-        async for key in in_turns(keys):
+        async for key in in_turns(keys, most=KEYS_PER_TURN):
             # A key that has moved already is its new holders' to pass on: what is left of it here may be old.
             if key in self._rendezvous.moved:
                 continue

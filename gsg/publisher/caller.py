@@ -85,7 +85,7 @@ class Caller:
 async def _checked(said: Sequence[Iterable[object]]) -> list[list[Tuple]]:
     """The tuples in parts, all of them looked at. Raises BadTerm."""
     found: list[list[Tuple]] = []
-    async for begin in in_turns(range(0, len(said), PART_TUPLES)):
+    async for begin in in_turns(range(0, len(said), PART_TUPLES), most=1):
         facts = [model.fact(items) for items in said[begin : begin + PART_TUPLES]]
         total_bytes(facts)
         found += [facts[part] for part in parts(facts, PART_TUPLES)]

@@ -30,6 +30,8 @@ from .copying import Copy, Copying
 
 log = logging.getLogger(__name__)
 
+STEPS_PER_TURN = 500
+"""So many of them before others get their turn."""
 STEPS_PER_ROUND = 5_000
 """Keys, and facts under those whose primary this peer is, that are looked at in a round: ten thousand facts in a minute or two."""
 FOUND_PER_ROUND = 20
@@ -52,7 +54,7 @@ class Restoring:
         copies: dict[dht.Contact, Copy] = {}
         unknown: dict[Key, None] = {}
         steps = 0
-        async for step in in_turns(islice(self._left, STEPS_PER_ROUND)):
+        async for step in in_turns(islice(self._left, STEPS_PER_ROUND), most=STEPS_PER_TURN):
             steps += 1
             if step is not None:
                 self._look_at(*step, until, copies, unknown)
