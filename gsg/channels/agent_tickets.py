@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from .agent.agent import NOTHING, Agent, Outcome
 from .agent.limits import MAX_RECENT
@@ -18,6 +18,9 @@ from .events import Event
 from .languages.expressions import Condition
 from .ticket import Ticket
 from .values import Value
+
+KEPT_CANCELLED: Final = 64
+"""Timers that were cancelled and are not due yet."""
 
 
 class Conditions(Protocol):
@@ -41,14 +44,19 @@ class _Woken:
 
 
 class AgentTickets:
-    """Agents by their ticket's number. ``random`` gives numbers from 0 to below 1."""
+    """Agents by their ticket's number. ``random`` gives numbers from 0 to below 1; ``source`` is that of the channel's
+    events, in the names of its agents."""
 
-    def __init__(self, conditions: Conditions, random: Callable[[], float]) -> None:
+    def __init__(self, conditions: Conditions, random: Callable[[], float], source: str) -> None:
         self._conditions = conditions
         self._random = random
+        self._source = source
         self._agents: dict[int, tuple[Ticket, _Woken]] = {}
         self._due: list[tuple[float, int, int]] = []
-        """When, the ticket's number and the agent's own ticket: a heap. Limit: that of the agents' tickets."""
+        """When, the ticket's number and the agent's own ticket: a heap. Limit: twice those that
+        were not cancelled, and KEPT_CANCELLED."""
+        self._active_timers: set[tuple[int, int]] = set()
+        """Timers that were not cancelled: the ticket's number and the agent's own ticket. Limit: that of the agents' tickets."""
         self._recent: deque[Event] = deque(maxlen=MAX_RECENT)
         """For agents to search; kept while there are any."""
         self.stopped = 0
@@ -56,7 +64,7 @@ class AgentTickets:
 
     def insert(self, ticket: Ticket, program: Program) -> None:
         """Let an agent begin."""
-        agent = Agent(program, name=f"agent-{ticket.number}", random=self._random)
+        agent = Agent(program, name=f"{self._source}/{ticket.number}", random=self._random)
         self._agents[ticket.number] = ticket, _Woken(agent, self._conditions.insert_condition(program.condition, ticket))
 
     def remove(self, ticket: Ticket) -> None:
@@ -64,8 +72,8 @@ class AgentTickets:
         _, woken = self._agents.pop(ticket.number)
         for number in (woken.first, *woken.by_ticket.values()):
             self._conditions.remove_condition(number)
-        self._due = [due for due in self._due if due[1] != ticket.number]
-        heapq.heapify(self._due)
+        self._active_timers = {timer for timer in self._active_timers if timer[0] != ticket.number}
+        self._drop_cancelled()
         if not self._agents:
             self._recent.clear()
 
@@ -87,6 +95,7 @@ class AgentTickets:
         if not self._due or self._due[0][0] > now_s:
             return None
         _, number, own = heapq.heappop(self._due)
+        self._active_timers.discard((number, own))
         ticket, woken = self._agents[number]
         return ticket, self._done(ticket, woken, woken.agent.timer_due(own, self._seen_by(ticket), now_s))
 
@@ -102,6 +111,7 @@ class AgentTickets:
         if outcome is NOTHING:
             return outcome
         for own in outcome.cancelled:
+            self._active_timers.discard((ticket.number, own))
             number = woken.by_ticket.pop(own, None)
             if number is not None:
                 self._conditions.remove_condition(number)
@@ -109,7 +119,14 @@ class AgentTickets:
             woken.by_ticket[own] = self._conditions.insert_condition(condition, ticket)
         for own, due_s in outcome.timers:
             heapq.heappush(self._due, (due_s, ticket.number, own))
+            self._active_timers.add((ticket.number, own))
+        if len(self._due) > 2 * len(self._active_timers) + KEPT_CANCELLED:
+            self._drop_cancelled()
         return outcome
+
+    def _drop_cancelled(self) -> None:
+        self._due = [due for due in self._due if due[1:] in self._active_timers]
+        heapq.heapify(self._due)
 
 
 def told_to_owner(outcome: Outcome) -> Iterator[dict[str, Value]]:

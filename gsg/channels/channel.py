@@ -90,7 +90,7 @@ class Channel:
         self._number_of: dict[int, int] = {}
         self._last_ticket = self._last_event = self._last_condition = 0
         self._temporal = TemporalTickets(self.relations)
-        self._agents = AgentTickets(self, random)
+        self._agents = AgentTickets(self, random, self.source)
         self._clock = clock
         self._timer: asyncio.TimerHandle | None = None
         """Where asyncio runs: calls :meth:`advance` when it is due."""

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from gsg.channels.agent_tickets import KEPT_CANCELLED
 from gsg.channels.channel import Channel
 from gsg.channels.consumers import Stream
 from gsg.channels.languages.predicate import parse
@@ -115,3 +116,23 @@ def test_a_mistake_in_a_program_has_its_place() -> None:
 
     assert refused.value.line == 2
     assert "prnt" in str(refused.value)
+
+
+def test_timers_that_are_set_and_cancelled_again_are_not_kept() -> None:
+    channel, _, _ = channel_with("(agent (on (= type 'x) (cancel (after 1000 (print 'late)))))")
+
+    for _ in range(1_000):
+        channel.publish({"type": "x"})
+
+    assert len(channel._agents._due) <= KEPT_CANCELLED
+
+
+def test_agents_of_two_channels_have_different_names() -> None:
+    publishes = "(agent (on (= type 'x) (publish (event (type 'y)))))"
+    heard = []
+    for channel, _, _ in (channel_with(publishes), channel_with(publishes)):
+        channel.subscribe(lambda event: heard.append(event.environment["agents"]), "(= type 'y)")
+        channel.publish({"type": "x"})
+
+    assert len(heard) == 2
+    assert heard[0] != heard[1]
