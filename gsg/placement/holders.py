@@ -1,4 +1,4 @@
-"""Which peers hold a feature's key: the overlay's answer, remembered per feature.
+"""Which peers hold a feature's key: the overlay's answer (dht/overlay/owner_cache.py), remembered per feature.
 
 The holders of a key are the REPLICAS living peers closest to it. The closest is its primary, and the rendezvous of the feature: it
 orders what happens to the key, and tells the others.

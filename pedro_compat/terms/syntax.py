@@ -2,7 +2,7 @@
 
 The parser keeps its own stack of open brackets, each with the operators that wait inside it, so that nesting is bounded by the
 length of the line and never by Python's stack. A line such as ``temp(kitchen, 25)``, which is what most lines are, is taken
-whole by one pattern and never sees the parser.
+whole by one pattern of plain_lines.py and never sees the parser (door/commands.py chooses).
 """
 
 from __future__ import annotations
