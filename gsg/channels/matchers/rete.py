@@ -30,10 +30,21 @@ class _Node:
         """Conditions that hold here."""
         self.equal: dict[str, dict[Any, _Node]] = {}  # Any: keys of values
         """By field and value."""
-        self.tests: dict[Condition, _Node] = {}
+        self.tests: dict[Condition, tuple[_Test, _Node]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.terminal or self.equal or self.tests)
+
+
+class _Test:
+    """A test that stands at some nodes: its truth for one event is known by itself, as conditions are slow to hash."""
+
+    __slots__ = ("holds", "uses")
+
+    def __init__(self, holds: LazyTest) -> None:
+        self.holds = holds
+        self.uses = 0
+        """At how many nodes it stands."""
 
 
 class Rete:
@@ -43,8 +54,8 @@ class Rete:
         self._relations = relations
         self._root = _Node()
         self._conditions: dict[int, Condition] = {}
-        self._tests: dict[Condition, tuple[LazyTest, int]] = {}
-        """Each test that stands at some node, and at how many."""
+        self._tests: dict[Condition, _Test] = {}
+        """Each test that stands at some node."""
 
     def insert(self, number: int, condition: Condition) -> None:
         """Let a condition be matched."""
@@ -56,9 +67,11 @@ class Rete:
                 following = _Node()
                 hashed = _hashed(part)
                 if hashed is None:
-                    node.tests[part] = following
-                    test, uses = self._tests.get(part, (None, 0))
-                    self._tests[part] = test or LazyTest(part, self._relations), uses + 1
+                    test = self._tests.get(part)
+                    if test is None:
+                        test = self._tests[part] = _Test(LazyTest(part, self._relations))
+                    test.uses += 1
+                    node.tests[part] = test, following
                 else:
                     name, key = hashed
                     node.equal.setdefault(name, {})[key] = following
@@ -85,10 +98,10 @@ class Rete:
     def _unlink(self, node: _Node, part: Condition) -> None:
         hashed = _hashed(part)
         if hashed is None:
-            del node.tests[part]
-            test, uses = self._tests.pop(part)
-            if uses > 1:
-                self._tests[part] = test, uses - 1
+            test, _ = node.tests.pop(part)
+            test.uses -= 1
+            if not test.uses:
+                del self._tests[part]
         else:
             name, key = hashed
             del node.equal[name][key]
@@ -98,7 +111,7 @@ class Rete:
     def match(self, fields: Fields, environment: Fields) -> list[int]:
         """The numbers of the conditions that hold of an event."""
         found: list[int] = []
-        made: dict[Condition, bool] = {}
+        made: dict[_Test, bool] = {}
         todo = [self._root]
         while todo:
             node = todo.pop()
@@ -111,10 +124,10 @@ class Rete:
                     kind = value.__class__
                     if kind is not list and kind is not dict and (following := table.get(key_of(value))) is not None:
                         todo.append(following)
-            for part, following in node.tests.items():
-                passes = made.get(part)
+            for test, following in node.tests.values():
+                passes = made.get(test)
                 if passes is None:
-                    passes = made[part] = self._tests[part][0](fields, environment)
+                    passes = made[test] = test.holds(fields, environment)
                 if passes:
                     todo.append(following)
         return found
@@ -139,6 +152,7 @@ def _hashed(part: Condition) -> tuple[str, object] | None:
 def _next(node: _Node, part: Condition) -> _Node | None:
     hashed = _hashed(part)
     if hashed is None:
-        return node.tests.get(part)
+        found = node.tests.get(part)
+        return None if found is None else found[1]
     name, key = hashed
     return node.equal.get(name, {}).get(key)
