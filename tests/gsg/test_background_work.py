@@ -66,3 +66,19 @@ async def test_others_have_their_turn_when_a_slice_is_over(step_s: float, turns:
     beside.cancel()
 
     assert (items, len(had)) == (list(range(5)), turns)
+
+
+async def test_others_have_their_turn_after_so_many_items_whatever_the_clock_says() -> None:
+    turns: list[int] = []
+
+    async def others() -> None:
+        while True:
+            turns.append(0)
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    async for _ in in_turns(range(10), lambda: 0.0, most=2):
+        pass
+    task.cancel()
+
+    assert len(turns) == 5

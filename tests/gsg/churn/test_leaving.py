@@ -46,7 +46,7 @@ def test_who_leaves_tells_a_slow_holder_that_the_background_was_telling(monkeypa
 
         monkeypatch.setattr(Copying, "copy_keys", sticking)
         # So that a look takes turns of the loop, as with very many keys.
-        monkeypatch.setattr("gsg.background.SLICE_S", 0.0)
+        monkeypatch.setattr("gsg.churn.handover.KEYS_PER_TURN", 1)
         handover.holder_recovered(slow.contact.id)
         await asyncio.sleep(SOON_S + 2 * SWEEP_S)
         let_go[slow.contact.id].set()

@@ -213,7 +213,7 @@ def test_each_of_many_queries_hears_of_what_its_feed_missed_and_the_others_are_n
         subscriber, heard = peer._parts.subscriber, Counter[int]()
         for number, standing in enumerate(subscriber._standing.values()):
             standing.memories = Looked(standing.memories)
-            standing.live.missed = lambda overrun, number=number: heard.update({number: overrun.lost})  # type: ignore[misc]  # a number
+            standing.live.tell_missed = lambda overrun, number=number: heard.update({number: overrun.lost})  # type: ignore[misc]  # a number
 
         Looked.looks = 0
         for lost in (3, 2):
@@ -225,7 +225,7 @@ def test_each_of_many_queries_hears_of_what_its_feed_missed_and_the_others_are_n
         assert Looked.looks <= 2 * len(subscriptions)
         late = await peer.subscribe("(?x, ^r0, ?y)")
         [standing] = [one for one in subscriber._standing.values() if not isinstance(one.memories, Looked)]
-        standing.live.missed = lambda overrun: heard.update({100: overrun.lost})
+        standing.live.tell_missed = lambda overrun: heard.update({100: overrun.lost})
         [source] = standing.memories[0].sources
         subscriber.feeds.receive(source.link, Missed(source.number, 1))
         assert (heard[0], heard[1], heard[50], heard[100]) == (3, 5, 6, 1)

@@ -10,7 +10,6 @@ from key_holders import holders
 from peers import Reader, guest_of, others, simulate
 
 import dht
-import gsg.background
 from dht import Identity, PeerId, distance
 from dht.overlay.owner_cache import Regions
 from dht.simnet import SimNet
@@ -131,7 +130,7 @@ def test_facts_come_back_also_where_a_peer_comes_that_is_closer_to_their_key_tha
 
 
 def test_others_have_their_turn_while_many_keys_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.background, "SLICE_S", 0.0)
+    monkeypatch.setattr("gsg.replication.restoring.STEPS_PER_TURN", 1)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         host, _ = peers
