@@ -73,7 +73,7 @@ class Role:
             case "pause" | "resume":
                 assert isinstance(self._node, gsg.Peer), "a peer has links"
                 # Only what comes from there: as a rendezvous it goes on serving the others.
-                for link in self._node._exchange._links:
+                for link in self._node._parts.exchange._links:
                     if link.peer.id.hex() == request["peer"]:
                         (link.pause_reading if request["do"] == "pause" else link.resume_reading)()
                 return {}
