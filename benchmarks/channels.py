@@ -38,6 +38,7 @@ from gsg.channels.matchers.matcher import Matcher
 from gsg.channels.matchers.memo import Memo
 from gsg.channels.matchers.rete import Rete
 from gsg.channels.matchers.sig import Sig
+from gsg.channels.values import Fields as Values
 
 Fields = dict[str, Any]  # Any: numbers, here
 MATCHERS: dict[str, Callable[[Relations], Matcher]] = {
@@ -179,7 +180,7 @@ class Rarest:
         key = self._keys.pop(number)
         del (self._rest if key is None else self._buckets[key])[number]
 
-    def match(self, fields: Fields, environment: Fields) -> list[int]:
+    def match(self, fields: Values, environment: Values) -> list[int]:
         """The numbers of the conditions that hold of an event."""
         found = []
         for item in fields.items():

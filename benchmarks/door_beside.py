@@ -95,7 +95,9 @@ async def keys_asked(socket: Socket, _: gsg.Client) -> str:
 async def deep_message(socket: Socket, _: gsg.Client) -> str:
     """Brackets that nobody closes."""
     with contextlib.suppress(Exception):
-        return await _say(socket, 1, 1, b"") + str(await socket.send(b"\x91" * (MESSAGE_BYTES - 10)))
+        answer = await _say(socket, 1, 1, b"")
+        await socket.send(b"\x91" * (MESSAGE_BYTES - 10))
+        return answer
     return "closed"
 
 
@@ -180,7 +182,7 @@ async def many_subscriptions(_: Socket, client: gsg.Client) -> str:
 async def stored(_: Socket, client: gsg.Client) -> str:
     """A query that three hundred thousand facts answer, again and again, and reasons for what is not there."""
     await client.insert([(n, gsg.Symbol("many"), n % 7) for n in range(300_000)])
-    for _ in range(3):
+    for _again in range(3):
         async with await client.subscribe("(?n, many, ?m)") as rows:
             await client.why_not(rows.number, {"n": -1})
     return "asked three times"

@@ -15,7 +15,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -190,7 +190,7 @@ async def one_peer(case: Case, count: int) -> list[Figure]:
     return figures
 
 
-async def several_peers(options: argparse.Namespace, count: int, alone: dict[str, float]) -> AsyncIterator[Figure]:
+async def several_peers(options: argparse.Namespace, count: int, alone: dict[str, float]) -> AsyncGenerator[Figure, None]:
     """Every case that was measured at one peer, with the publisher at one peer and the subscriber at another."""
     async with peers(PEERS, pedro=True) as overlay:
         if not options.quick:

@@ -88,8 +88,8 @@ def pump(sender: Wire, sent: bytes, answers: bytes, receiver: Wire, delivered: b
             if not ready:
                 raise WrongDelivery(f"nothing came for {PATIENCE_S:.0f} s; still to come: {sorted(wanted.values())} bytes")
             for key, events in ready:
+                assert isinstance(key.fileobj, socket.socket)
                 connection = key.fileobj
-                assert isinstance(connection, socket.socket)
                 if events & selectors.EVENT_WRITE:
                     rest = rest[connection.send(rest[:READ_BYTES]) :]
                     if not rest:

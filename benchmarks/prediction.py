@@ -74,7 +74,7 @@ async def until_all_know_all(doors: Sequence[gsg.Client]) -> None:
 
 def main() -> None:
     """Run both ways, and the simulation."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])  # type: ignore[union-attr]  # it is above
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--anchor", choices=["rarest", "predicate", "random"], default="rarest")
     parser.add_argument("--every", type=int, default=1, help="take one tuple of so many")
     parser.add_argument("--untraced", action="store_true", help="also without a trace, to compare the time")

@@ -39,8 +39,8 @@ def each_us(work: Callable[[], object], times: int) -> float:
 def datagrams(times: int) -> list[tuple[str, float]]:
     """The cost of each step."""
     a, b = (SealedDatagrams(Membership(Identity(name * 32)), life=1, rng=Random(1)) for name in (b"a", b"b"))
-    a.at(HERE)
-    b.at(THERE)
+    a.set_own_address(HERE)
+    b.set_own_address(THERE)
     said = [a.seal(BODY, THERE, again=True) for _ in range(times)]
     opened = iter(said)
     # Far apart in time, so that the budget for signatures is no matter.

@@ -172,7 +172,7 @@ async def open_broker(kind: str, address: str, *, subscribes: bool) -> AsyncIter
         yield Relayed(reader, writer)
         writer.close()
     elif kind == "nats":
-        import nats  # type: ignore[import-not-found]  # left out where it is not there
+        import nats
 
         connection = await nats.connect(f"nats://{address}")
         by_nats = Nats(connection)
@@ -181,7 +181,7 @@ async def open_broker(kind: str, address: str, *, subscribes: bool) -> AsyncIter
         yield by_nats
         await connection.close()
     elif kind == "mqtt":
-        from paho.mqtt import client as paho  # type: ignore[import-not-found]  # left out where it is not there
+        from paho.mqtt import client as paho
 
         made = paho.Client(paho.CallbackAPIVersion.VERSION2)
         made.max_queued_messages_set(0)

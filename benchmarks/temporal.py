@@ -58,7 +58,7 @@ def ours(text: str, events: Happened) -> tuple[float, int]:
 
 def clips(rule: str, events: Happened) -> tuple[float, int]:
     """The same of CLIPS. Raises ModuleNotFoundError where it is not installed."""
-    import clips  # type: ignore[import-untyped,unused-ignore]  # it has no annotations
+    import clips
 
     environment = clips.Environment()
     told: list[Any] = []  # Any: CLIPS's values

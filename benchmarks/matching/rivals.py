@@ -76,7 +76,7 @@ class _Clips:
     """CLIPS 6.4: a deftemplate of three slots and a defrule per query; rows are its activations."""
 
     def __init__(self) -> None:
-        import clips  # type: ignore[import-untyped,unused-ignore]  # it has no annotations
+        import clips
 
         self._environment = clips.Environment()
         self._environment.build("(deftemplate t (slot s (type SYMBOL)) (slot p (type SYMBOL)) (slot o (type SYMBOL)))")
@@ -115,8 +115,8 @@ class _PyRete:
     """
 
     def __init__(self, *, duplicate_check: bool) -> None:
-        from py_rete.common import WME, Has, Rule  # type: ignore[import-untyped,unused-ignore]  # it has no annotations
-        from py_rete.network import Network  # type: ignore[import-untyped,unused-ignore]  # as above
+        from py_rete.common import WME, Has, Rule
+        from py_rete.network import Network
 
         self._wme, self._has, self._rule = WME, Has, Rule
         self._network = Network()

@@ -16,6 +16,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import chain
 from random import SystemRandom
 from typing import Any, Final, Protocol
@@ -43,12 +44,15 @@ from .report import parse as parse_report
 from .seen import SeenEvents
 from .temporal import TemporalQuery
 from .temporal.matcher import Match
-from .temporal_tickets import TemporalTickets, fields_of_match
+from .temporal_tickets import TemporalTickets, fields_of_match, readers_of_match
 from .ticket import TRANSITIONS, Asked, Consume, Deliver, State, Ticket
+from .values import Value
 
 log = logging.getLogger(__name__)
 
 _RANDOM: Final = SystemRandom()
+MAX_NAME: Final = 200
+"""Characters of a channel's name, which is a part of its events' source."""
 MAX_TICKETS: Final = 1_000_000
 """Subscriptions of one channel; one more is refused."""
 MAX_PENDING: Final = 10_000
@@ -66,7 +70,7 @@ class Consumer(Protocol):
 
 class Channel:
     """One event channel. ``name`` is for logs; ``matcher`` makes the matcher, from the channel's relations. ``clock``
-    gives seconds and never goes back; ``random`` is that of its agents, from 0 to below 1."""
+    gives seconds and never goes back; ``random`` is that of its agents, from 0 to below 1. Raises LocalError for a long name."""
 
     def __init__(
         self,
@@ -76,6 +80,8 @@ class Channel:
         clock: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = _RANDOM.random,
     ) -> None:
+        if len(name) > MAX_NAME:
+            raise LocalError(f"a channel with a name of {len(name):,} characters; expected at most {MAX_NAME}")
         self.name = name or "channel"
         self.source = f"{self.name}-{uuid.uuid4().hex[:16]}"
         """Of its events: another one after each start, as numbers begin anew."""
@@ -156,6 +162,12 @@ class Channel:
         self._last_event += 1
         return Event(fields, self.source, self._last_event, carried, None if readers is None else frozenset(readers))
 
+    def _made_here(self, fields: dict[str, Value], environment: Mapping[str, Value], readers: frozenset[str] | None) -> Event:
+        """An event for one consumer, which is not news here where that is a channel from which it comes back."""
+        self._last_event += 1
+        self._seen.is_new(self.source, self._last_event)
+        return Event(fields, self.source, self._last_event, environment, readers)
+
     def _tell_pending(self) -> None:
         self._is_telling = True
         told = 0
@@ -216,8 +228,7 @@ class Channel:
                 log.warning("channel %s: what agent %d publishes is refused: %s", self.name, ticket.number, error)
                 break
         for fields in told_to_owner(outcome):
-            self._last_event += 1
-            self._deliver(ticket, Event(fields, self.source, self._last_event), is_match=False)
+            self._deliver(ticket, self._made_here(fields, {}, None), is_match=False)
         if outcome.stopped is not None:
             ticket.stopped = outcome.stopped.message
             if outcome.stopped.limit is not None:
@@ -227,8 +238,8 @@ class Channel:
     def _deliver_matches(self, matches: list[tuple[Ticket, Match]]) -> None:
         for ticket, match in matches:
             if ticket.state is State.ACTIVE:
-                self._last_event += 1
-                self._deliver(ticket, Event(fields_of_match(match), self.source, self._last_event, match.events[-1].environment))
+                fields, readers = fields_of_match(match), readers_of_match(match)
+                self._deliver(ticket, self._made_here(fields, match.events[-1].environment, readers))
         for ticket, stopped in self._temporal.take_stopped():
             ticket.stopped = stopped.problem
             log.warning("channel %s: subscription %d is cancelled: %s", self.name, ticket.number, stopped.problem)
@@ -297,24 +308,28 @@ class Channel:
             raise LocalError(f"deliver={deliver!r}; expected each, first, last or once") from None
         made = None if report is None else parse_report(report)
         if language == "predicate":
-            condition = predicate.parse(text, self.relations)
+            asks: Condition | TemporalQuery | Program = predicate.parse(text, self.relations)
         elif language == "propositional":
-            condition = propositional.parse(text)
+            asks = propositional.parse(text)
         elif language == "temporal":
-            return Asked(text, language, temporal.parse(text, self.relations), made, way)
+            asks = temporal.parse(text, self.relations)
         elif language == "agent":
-            return Asked(text, language, program.parse(text, self.relations), made, way)
+            asks = program.parse(text, self.relations)
         else:
             raise LocalError(f"a subscription in {language!r}; expected propositional, predicate, temporal or agent")
-        required = [Exists(Field((name,))) for name in sorted(signature)]
-        return Asked(text, language, all_of([*required, condition]) if required else condition, made, way)
+        required = tuple(sorted(signature))
+        if required:
+            if isinstance(asks, (TemporalQuery, Program)):
+                raise LocalError(f"signature={required} of a subscription in {language!r}; expected propositional or predicate")
+            asks = all_of([*(Exists(Field((name,))) for name in required), asks])
+        return Asked(text, language, asks, made, way, required)
 
     def modify(self, ticket: Ticket, text: str, *, language: str | None, report: str | None, deliver: str | None) -> None:
         """As :meth:`Ticket.modify`."""
         before = ticket.asked
-        asked = self._asked(text, language or before.language, report, deliver or before.deliver.value, ())
+        asked = self._asked(text, language or before.language, report, deliver or before.deliver.value, before.signature)
         if report is None:
-            asked = Asked(asked.text, asked.language, asked.asks, before.report, asked.deliver)
+            asked = replace(asked, report=before.report)
         if ticket.state is not State.ACTIVE:
             ticket.asked = asked
             return

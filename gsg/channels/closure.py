@@ -28,13 +28,13 @@ from .languages.predicate import any_of
 from .languages.relations import STANDARD, Relations
 from .languages.signature import required_fields
 from .languages.writing import written
-from .matchers.access import ANY_VALUE, EVERYWHERE, accesses_of
+from .matchers.access import ANY_VALUE, EQUAL, EVERYWHERE, Access, accesses_of
 
 MAX_PARTS: Final = 1_000
 """Conditions of a closure; of more, each gives way to a test that it requires, and of more of these to the field that it is on."""
 MAX_CHARACTERS: Final = 128 * 1024
 """Of a closure's text; beyond, as above."""
-COMPARED: Final = 200_000
+COMPARED: Final = 5_000
 """Pairs of conditions that are compared for one closure; what is left then stands side by side."""
 
 
@@ -57,7 +57,8 @@ def _portable(part: Condition) -> list[Condition]:
 
 
 def _tested(part: Condition) -> list[Condition]:
-    return [_test_of(access.field, access.key) for access in accesses_of(part, lambda access: 0)]
+    """The tests under which it would wait: one of them holds wherever it does."""
+    return [_test_of(access) for access in accesses_of(part, lambda access: 0)]
 
 
 def _existing(part: Condition) -> list[Condition]:
@@ -65,13 +66,14 @@ def _existing(part: Condition) -> list[Condition]:
     return [Exists(Field((min(fields),)))] if fields else [TRUE]
 
 
-def _test_of(field: str, key: object) -> Condition:
-    if field == EVERYWHERE.field:
+def _test_of(access: Access) -> Condition:
+    if access.field == EVERYWHERE.field:
         return TRUE
-    if key is ANY_VALUE:
-        return Exists(Field((field,)))
-    value = key[0] if isinstance(key, tuple) else key
-    return Comparison("=", Field((field,)), Constant(value))  # type: ignore[arg-type]  # the key of a constant
+    field = Field((access.field,))
+    if access.key is ANY_VALUE:
+        return Exists(field)
+    constant = Constant(access.key[0] if isinstance(access.key, tuple) else access.key)  # type: ignore[arg-type]  # the key of a constant
+    return Comparison("=", field, constant) if access.relation == EQUAL else Relation(access.relation, (field, constant))
 
 
 def _without_special(parts: Sequence[Condition], relations: Relations) -> list[Condition]:

@@ -11,7 +11,9 @@ from typing import Final
 BEHIND: Final = 4_096
 """How far behind the newest of its source an event may come and be new; what is further behind is taken to have come."""
 MAX_SOURCES: Final = 10_000
-"""Sources that are remembered; beyond, the one that was heard of least lately is forgotten."""
+MAX_NUMBERS: Final = 500_000
+"""Sources that are remembered, and numbers of all of them together, some 50 MB; beyond, the source that was heard of least lately
+is forgotten: an event of it that comes again is taken for new."""
 
 
 class _Source:
@@ -28,19 +30,23 @@ class SeenEvents:
 
     def __init__(self) -> None:
         self._sources: dict[str, _Source] = {}
+        self._numbers = 0
 
     def is_new(self, source: str, number: int) -> bool:
         """Whether an event comes for the first time; from now on it has come."""
         known = self._sources.pop(source, None)
         if known is None:
             known = _Source()
-            if len(self._sources) >= MAX_SOURCES:
-                del self._sources[next(iter(self._sources))]
         self._sources[source] = known
         if number <= known.newest - BEHIND or number in known.came:
             return False
         known.came.add(number)
+        self._numbers += 1
         known.newest = max(known.newest, number)
         if len(known.came) > 2 * BEHIND:
+            self._numbers -= len(known.came)
             known.came = {each for each in known.came if each > known.newest - BEHIND}
+            self._numbers += len(known.came)
+        while len(self._sources) > MAX_SOURCES or (self._numbers > MAX_NUMBERS and len(self._sources) > 1):
+            self._numbers -= len(self._sources.pop(next(iter(self._sources))).came)
         return True

@@ -83,5 +83,11 @@ def fields_of_match(match: Match) -> dict[str, Value]:
     return {**match.bindings, "events": [event.fields for event in match.events]}
 
 
+def readers_of_match(match: Match) -> frozenset[str] | None:
+    """Who may notice the event as which a match is delivered: who may notice each of its events."""
+    named = [event.readers for event in match.events if event.readers is not None]
+    return frozenset.intersection(*named) if named else None
+
+
 def _may_notice(ticket: Ticket, event: Event) -> bool:
     return event.readers is None or ticket.asker in event.readers

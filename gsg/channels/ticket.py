@@ -56,6 +56,8 @@ class Asked:
     asks: Condition | TemporalQuery | Program
     report: Report | None = None
     deliver: Deliver = Deliver.EACH
+    signature: tuple[str, ...] = ()
+    """Fields that an event has to have besides."""
 
 
 class Owner(Protocol):

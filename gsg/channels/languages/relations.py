@@ -9,12 +9,15 @@ Every relation takes time linear in its text: a wildcard is a search for each of
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from socket import AF_INET, AF_INET6, inet_pton
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
+
+log = logging.getLogger(__name__)
 
 Holds: TypeAlias = Callable[[object], bool]
 Make: TypeAlias = Callable[[Sequence[Any]], Holds]
@@ -247,6 +250,22 @@ def network_of(text: str, number: int = 0) -> tuple[int, int, int]:
     return value >> shift, shift, bits
 
 
+def _guarded(name: str, make: Make) -> Make:
+    def guarded(constants: Sequence[Any]) -> Holds:
+        holds = make(constants)
+
+        def never_raises(value: object) -> bool:
+            try:
+                return bool(holds(value))
+            except Exception:  # whatever an application's own code raises must not end the channel of others
+                log.exception("the relation %s failed", name)
+                return False
+
+        return never_raises
+
+    return guarded
+
+
 def _plain() -> dict[str, Make]:
     prefix = _ends(lambda texts: lambda value: type(value) is str and value.startswith(texts))
     suffix = _ends(lambda texts: lambda value: type(value) is str and value.endswith(texts))
@@ -271,13 +290,14 @@ class Relations:
 
     def register(self, name: str, make: Make) -> None:
         """Let subscriptions say ``(name field constant ...)``. ``make`` is given the constants, raises BadConstant for what it
-        cannot use, and returns what is called with a value. It is called at each event: it is to be quick, and to raise nothing.
+        cannot use, and returns what is called with a value. It is called at each event: it is to be quick. What it raises is
+        logged, and the relation does not hold.
 
         Raises ValueError for the name of another relation or operator.
         """
         if name in self._makes or not re.fullmatch(r"[A-Za-z][\w-]*", name):
             raise ValueError(f"a relation called {name!r}; expected a name of letters, digits, - and _ that is not taken yet")
-        self._makes[name] = make
+        self._makes[name] = _guarded(name, make)
 
     def __contains__(self, name: object) -> bool:
         return name in self._makes

@@ -6,11 +6,14 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
+from ...errors import BadTerm
 from ..events import Event, fields_of
 from ..values import Reference, Value
 
 VERSION: Final = 1
 """Of these messages; a channel that speaks another one is refused by name."""
+MAX_NAME: Final = 256
+"""Characters of a channel's name, of its origin and of an event's source; longer ones are refused."""
 MAX_FRAME: Final = 8 * 1024 * 1024
 """Bytes of one frame; a longer one ends the link."""
 
@@ -36,11 +39,15 @@ class Interests(msgspec.Struct, frozen=True, array_like=True, tag=1):
 
 
 class Told(msgspec.Struct, frozen=True, array_like=True, tag=2):
-    """An event, under the link's own number."""
+    """An event, under the link's own number; ``body`` is the event as encoded, once for all links."""
 
     number: int
+    body: msgspec.Raw
+
+
+class _Body(msgspec.Struct, frozen=True, array_like=True):
     source: str
-    event: int
+    number: int
     fields: dict[str, Any]  # Any: checked by fields_of
     environment: dict[str, Any]  # Any: as above
     readers: list[str] | None = None
@@ -60,6 +67,7 @@ REFERENCE: Final = 1
 def _extended(value: Any) -> msgspec.msgpack.Ext:  # Any: what msgspec does not know
     if isinstance(value, Reference):
         return msgspec.msgpack.Ext(REFERENCE, value.address.encode())
+    # By this, and nothing else, msgspec is told that a value cannot be encoded; events.py lets no such value in.
     raise NotImplementedError(type(value).__name__)
 
 
@@ -71,6 +79,7 @@ def _from_extension(code: int, data: memoryview) -> Reference:
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=_extended)
 _decoder = msgspec.msgpack.Decoder(Message, ext_hook=_from_extension)
+_body_decoder = msgspec.msgpack.Decoder(_Body, ext_hook=_from_extension)
 
 
 def encode(message: Message) -> bytes:
@@ -85,14 +94,17 @@ def decode(body: bytes) -> Message:
     return message
 
 
-def told(number: int, event: Event) -> Told:
-    """The message for an event."""
+def body_of(event: Event) -> msgspec.Raw:
+    """An event as it travels."""
     readers = None if event.readers is None else sorted(event.readers)
-    return Told(number, event.source, event.number, event.fields, dict(event.environment), readers)
+    return msgspec.Raw(_encoder.encode(_Body(event.source, event.number, event.fields, dict(event.environment), readers)))
 
 
 def event_of(message: Told) -> Event:
-    """The event of a message. Raises BadTerm for what is none."""
-    readers = None if message.readers is None else frozenset(message.readers)
-    environment: dict[str, Value] = fields_of(message.environment)
-    return Event(fields_of(message.fields), message.source, message.event, environment, readers)
+    """The event of a message. Raises BadTerm for what is none, msgspec.DecodeError and ValueError for what cannot be read."""
+    body: _Body = _body_decoder.decode(message.body)
+    if len(body.source) > MAX_NAME:
+        raise BadTerm(f"a source of {len(body.source):,} characters; expected at most {MAX_NAME}")
+    readers = None if body.readers is None else frozenset(body.readers)
+    environment: dict[str, Value] = fields_of(body.environment)
+    return Event(fields_of(body.fields), body.source, body.number, environment, readers)

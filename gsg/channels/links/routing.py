@@ -21,24 +21,29 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
+import msgspec
+
 from ...errors import BadTerm, BadText, PeerMisbehaved
 from ..channel import Channel
 from ..events import Event
 from ..languages.expressions import TRUE, Condition
 from ..languages.predicate import parse
 from ..languages.source import LazyTest
-from .messages import VERSION, Hello, Interests, Message, Taken, Told, event_of, told
+from .messages import MAX_NAME, VERSION, Hello, Interests, Message, Taken, Told, body_of, event_of
 
 OWED_S: Final = 20.0
 """How long a link that broke is waited for with what was not taken; after that it is counted as lost."""
 MAX_OWED: Final = 100_000
-"""Events that are kept for one link; at the limit the link is given up, and what was kept is counted as lost."""
+OWED_BYTES: Final = 32 * 1024 * 1024
+"""Events that are kept for one link, and their length as encoded; at either limit the link is given up, and what was kept is
+counted as lost."""
 MAX_ORIGINS: Final = 10_000
-"""Channels that are known; interests of one more are refused."""
+KNOWN_CHARACTERS: Final = 64 * 1024 * 1024
+"""Channels that are known, and the characters of all their interests; a neighbour that tells of more is refused."""
 MAX_LINKS: Final = 256
 """Links of one channel; one more is refused."""
-MAX_TEXT: Final = 256 * 1024
-"""Characters of the interests of a channel; longer ones end the link that tells of them."""
+MAX_CHARACTERS: Final = 256 * 1024
+"""Of the interests of one channel, names counted; longer ones end the link that tells of them."""
 TAKEN_EVERY: Final = 64
 """Events after which it is said that they were taken, at the latest when the link has nothing more to read."""
 
@@ -61,7 +66,8 @@ class _Link:
     last: int = 0
     """The number told last."""
     owed: deque[Told] = field(default_factory=deque)
-    """Told and not taken. Limit: MAX_OWED."""
+    """Told and not taken. Limits: MAX_OWED and OWED_BYTES."""
+    owed_bytes: int = 0
     taken: int = 0
     """The neighbour's number that was taken last here."""
     said: int = 0
@@ -90,6 +96,8 @@ class Routing:
         self._now_s = now_s
         self._links: dict[str, _Link] = {}
         self._known: dict[str, _Known] = {}
+        self._known_characters = 0
+        """Limit: KNOWN_CHARACTERS."""
         self._behind: dict[str, frozenset[str]] = {}
         """By neighbour: who is reached by it and not only through this channel."""
         self._own = Interests(channel.source, 0, "false", [], [])
@@ -115,6 +123,8 @@ class Routing:
             raise PeerMisbehaved(
                 f"channel {hello.name} speaks version {hello.version} of links; expected {VERSION}: update the older one"
             )
+        if max(len(hello.name), len(hello.origin)) > MAX_NAME:
+            raise PeerMisbehaved(f"a channel whose name or origin has more than {MAX_NAME} characters; expected a shorter one")
         if hello.origin == self._channel.source:
             raise PeerMisbehaved("a channel is linked with itself; expected the address of another one")
         link = self._links.get(hello.origin)
@@ -194,7 +204,7 @@ class Routing:
         link.taken = message.number
         try:
             event = event_of(message)
-        except BadTerm as error:
+        except (BadTerm, msgspec.DecodeError, ValueError) as error:
             raise PeerMisbehaved(f"channel {link.name} tells of what is no event: {error}") from None
         self._taking = link.origin, event
         try:
@@ -206,12 +216,12 @@ class Routing:
 
     def _forget_taken(self, link: _Link, number: int) -> None:
         while link.owed and link.owed[0].number <= number:
-            link.owed.popleft()
+            link.owed_bytes -= len(memoryview(link.owed.popleft().body))
 
     def _pass_on(self, event: Event) -> None:
         """The channel has taken an event for the first time: tell it wherever somebody wants it."""
         came_by = self._taking[0] if self._taking is not None and self._taking[1] is event else ""
-        interested = None
+        interested, body = None, None
         for link in list(self._links.values()):
             if link.origin == came_by:
                 continue
@@ -220,20 +230,23 @@ class Routing:
             # The one whose link broke lately is owed what it wanted.
             behind = self._behind.get(link.origin) or {link.origin}
             if not interested.isdisjoint(behind):
-                self._tell(link, event)
+                body = body_of(event) if body is None else body
+                self._tell(link, body)
 
     def _wants(self, known: _Known, event: Event) -> bool:
         if event.readers is not None and event.readers.isdisjoint(known.interests.askers):
             return False
         return known.wants_all or known.test(event.fields, event.environment)
 
-    def _tell(self, link: _Link, event: Event) -> None:
-        if len(link.owed) >= MAX_OWED:
+    def _tell(self, link: _Link, body: msgspec.Raw) -> None:
+        size_bytes = len(memoryview(body))
+        if len(link.owed) >= MAX_OWED or link.owed_bytes + size_bytes > OWED_BYTES:
             self._give_up(link)
             return
         link.last += 1
-        message = told(link.last, event)
+        message = Told(link.last, body)
         link.owed.append(message)
+        link.owed_bytes += size_bytes
         if link.state is State.UP:
             self._send(link.origin, message)
 
@@ -253,12 +266,16 @@ class Routing:
         known = self._known.get(message.origin)
         if message.origin == self._channel.source or (known is not None and known.interests.version >= message.version):
             return
-        if known is None and len(self._known) >= MAX_ORIGINS:
-            raise PeerMisbehaved(f"channel {link.name} tells of more than {MAX_ORIGINS:,} channels")
-        if len(message.closure) > MAX_TEXT:
+        length = _length_of(message)
+        more = length - (0 if known is None else _length_of(known.interests))
+        if len(self._known) + (known is None) > MAX_ORIGINS or self._known_characters + more > KNOWN_CHARACTERS:
+            limits = f"expected at most {MAX_ORIGINS:,}, of {KNOWN_CHARACTERS:,} characters together"
+            raise PeerMisbehaved(f"channel {link.name} tells of too many channels; {limits}")
+        if length > MAX_CHARACTERS:
             raise PeerMisbehaved(
-                f"channel {link.name} tells of interests of {len(message.closure):,} characters; at most {MAX_TEXT:,}"
+                f"channel {link.name} tells of interests of {length:,} characters; expected at most {MAX_CHARACTERS:,}"
             )
+        self._known_characters += more
         condition = self._condition_of(message.closure)
         self._known[message.origin] = _Known(message, LazyTest(condition, self._channel.relations), condition == TRUE)
         self._look_around()
@@ -284,7 +301,7 @@ class Routing:
         reached = set[str]().union(*self._behind.values())
         owed = {link.origin for link in self._links.values() if link.state is State.OWED}
         for origin in self._known.keys() - reached - owed:
-            del self._known[origin]
+            self._known_characters -= _length_of(self._known.pop(origin).interests)
 
     def _reached(self, first: str, links: dict[str, set[str]]) -> frozenset[str]:
         """Who is reached from a neighbour without this channel: by links that both ends tell of, or the end that was heard of."""
@@ -297,6 +314,10 @@ class Routing:
                     seen.add(other)
                     todo.append(other)
         return frozenset(seen - {self._channel.source})
+
+
+def _length_of(interests: Interests) -> int:
+    return len(interests.closure) + sum(map(len, interests.askers)) + sum(map(len, interests.neighbours))
 
 
 def _linked(origin: str, links: dict[str, set[str]]) -> Iterable[str]:

@@ -54,6 +54,7 @@ class Batches:
                     if len(self.pending) >= self._size:
                         yield self.take_pending()
         except Exception:
+            # Whatever is wrong with the rest, as a mistake in it or an error of the system: it is raised after what came before it.
             if self.pending:
                 yield self.take_pending()
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 
 import pytest
@@ -35,9 +34,7 @@ def test_an_hour_passes_in_no_time() -> None:
         await asyncio.sleep(3600)
         return net.loop.time()
 
-    began = time.monotonic()
     assert run(main, seed=1) == pytest.approx(3600)
-    assert time.monotonic() - began < 3600
 
 
 def test_waiting_for_what_will_never_happen_is_an_error() -> None:

@@ -126,6 +126,35 @@ def test_a_signature_is_required_besides() -> None:
     assert found == [{"b": 2}]
 
 
+def test_a_signature_stays_when_the_text_is_modified() -> None:
+    channel = Channel()
+    found: list[object] = []
+    ticket = channel.subscribe(lambda event: found.append(event.fields), "(not (= a 1))", signature=["b"])
+
+    ticket.modify("(not (= a 2))")
+    channel.publish({"a": 1})
+    channel.publish({"b": 1})
+
+    assert found == [{"b": 1}]
+
+
+def test_a_signature_of_several_events_is_refused() -> None:
+    with pytest.raises(LocalError, match="expected propositional or predicate"):
+        Channel().subscribe(print, "(event (a ?a))", "temporal", signature=["a"])
+
+
+def test_a_relation_of_the_application_that_fails_does_not_hold_and_others_are_told(caplog) -> None:
+    channel = Channel()
+    channel.register_relation("near", lambda constants: lambda value: value < 3)
+    near, everything = heard(channel, "(near place 1)"), heard(channel, "true")
+
+    channel.publish({"place": "text"})
+    channel.publish({"place": 2})
+
+    assert (near, len(everything)) == ([{"place": 2}], 2)
+    assert "the relation near failed" in caplog.text
+
+
 def test_a_consumer_that_fails_is_counted_and_others_are_told(caplog) -> None:
     channel = Channel()
 

@@ -52,6 +52,21 @@ def test_the_special_implies_the_general_and_not_the_other_way_round(special: st
     assert not implies(parse(general), parse(special), RELATIONS)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_what_very_many_give_way_to_holds_of_all_that_they_want(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = Random(seed)
+    for limit in (0, 2):
+        monkeypatch.setattr("gsg.channels.closure.MAX_PARTS", limit)
+        for _ in range(40):
+            interests = [condition(rng, 2) for _ in range(4)]
+            closure = closure_of(interests, RELATIONS)
+            for _ in range(20):
+                fields, environment = event(rng)
+
+                is_wanted = any(holds(each, fields, environment, RELATIONS) for each in interests)
+                assert holds(closure, fields, environment, RELATIONS) or not is_wanted
+
+
 def test_a_closure_of_very_many_gives_way_to_tests_and_fields() -> None:
     many = [parse(f"(and (= kind 'a) (= place {number}))") for number in range(3 * MAX_PARTS)]
 

@@ -199,6 +199,32 @@ def test_a_link_that_takes_nothing_is_given_up_at_its_limit() -> None:
     assert world.routings["c0"].lost == MAX_OWED
 
 
+def test_a_link_is_given_up_by_the_bytes_that_it_owes_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.channels.links.routing.OWED_BYTES", 1_000)
+    world = World()
+    world.start("c0", "true")
+    world.start("c1", "true")
+    world.link("c0", "c1")
+    world.run()
+    for number in range(3):
+        world.channels["c0"].publish({"n": number, "text": "x" * 400})
+
+    assert world.routings["c0"].lost == 2
+
+
+def test_a_neighbour_that_tells_of_too_many_interests_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.channels.links.routing.KNOWN_CHARACTERS", 1_000)
+    world = World()
+    world.start("c0", "true")
+    world.start("c1", "true")
+    world.link("c0", "c1")
+    world.run()
+    origin = world.channels["c1"].source
+
+    with pytest.raises(PeerMisbehaved, match="tells of too many channels"):
+        world.routings["c0"].received(origin, Interests("other", 1, "true", ["x" * 2_000], [origin]))
+
+
 def test_an_event_for_named_readers_goes_only_where_one_of_them_asks() -> None:
     world = World()
     for name in ("c0", "c1", "c2"):

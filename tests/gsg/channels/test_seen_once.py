@@ -22,6 +22,17 @@ def test_what_is_far_behind_is_old() -> None:
     assert len(seen._sources["a"].came) <= 2 * BEHIND
 
 
+def test_numbers_of_all_sources_are_bounded(monkeypatch) -> None:
+    monkeypatch.setattr("gsg.channels.seen.MAX_NUMBERS", 100)
+    seen = SeenEvents()
+    for number in range(1_000):
+        for source in "abc":
+            seen.is_new(source, number)
+
+    assert seen._numbers == sum(len(source.came) for source in seen._sources.values()) <= 1_000 + 100
+    assert not seen.is_new("c", 999)
+
+
 def test_sources_are_bounded() -> None:
     seen = SeenEvents()
     for number in range(MAX_SOURCES + 5):

@@ -101,6 +101,31 @@ def test_a_match_is_told_to_those_who_may_notice_all_of_its_events() -> None:
     assert found == {"Fred": [{"a": 1, "b": 2, "events": [{"a": 1}, {"b": 2}]}], "Joe": []}
 
 
+def test_a_match_goes_on_to_those_alone_who_may_notice_all_of_its_events() -> None:
+    channel, other = Channel(clock=lambda: 0.0), Channel("other")
+    found: dict[str, list[object]] = {"Fred": [], "Joe": []}
+    for asker, into in found.items():
+        other.subscribe(lambda event, into=into: into.append(event.fields), "true", asker=asker)
+    channel.subscribe(other, "(event (a ?a)) (event (b ?b))", "temporal", asker="Fred")
+
+    channel.publish({"a": 1}, readers=["Fred", "Joe"])
+    channel.publish({"b": 2}, readers=["Fred"])
+
+    assert (len(found["Fred"]), found["Joe"]) == (1, [])
+
+
+def test_a_match_that_comes_back_by_another_channel_is_no_news() -> None:
+    channel, other = Channel(clock=lambda: 0.0), Channel("other")
+    found: list[object] = []
+    channel.subscribe(other, "(event (a ?a))", "temporal")
+    other.subscribe(channel, "true")
+    channel.subscribe(lambda event: found.append(event.fields), "true")
+
+    channel.publish({"a": 1})
+
+    assert found == [{"a": 1}]
+
+
 def test_a_closure_has_each_event_that_a_match_may_need() -> None:
     channel, _ = channel_and_found("(event (type 'a)) (absent 5s (event (type 'b)))")
 

@@ -59,10 +59,10 @@ def test_what_is_damaged_or_missing_is_counted(
     monkeypatch.setattr(gsg.storage.disk.scrub, "SCRUB_BYTES", size_bytes)
     connection.execute(damage)
 
-    found, took = look_through(connection)
+    found, looks_taken = look_through(connection)
 
     assert found == damaged
-    assert took <= looks
+    assert looks_taken <= looks
 
 
 def test_one_look_reads_no_more_than_it_is_to(connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
