@@ -12,16 +12,14 @@ from typing import Final
 from .languages.expressions import (
     FALSE,
     TRUE,
-    And,
     Comparison,
     Condition,
     Constant,
     Exists,
     Field,
-    Not,
     Or,
-    Quantified,
     Relation,
+    relations_in,
 )
 from .languages.implication import implies
 from .languages.predicate import any_of
@@ -53,7 +51,7 @@ def closure_of(interests: Iterable[Condition], relations: Relations) -> Conditio
 
 def _portable(part: Condition) -> list[Condition]:
     """A condition as others can try it; the tests that it requires where it has a relation of the application's own."""
-    return [part] if all(name in STANDARD for name in _relation_names(part)) else _tested(part)
+    return [part] if all(name in STANDARD for name in relations_in(part)) else _tested(part)
 
 
 def _tested(part: Condition) -> list[Condition]:
@@ -83,28 +81,10 @@ def _without_special(parts: Sequence[Condition], relations: Relations) -> list[C
     kept: list[tuple[frozenset[str], Condition]] = []
     left = COMPARED
     for fields, part in sorted(((required_fields(part), part) for part in parts if part != FALSE), key=lambda item: len(item[0])):
-        is_special = False
-        for its_fields, general in kept:
-            if its_fields <= fields and left > 0:
-                left -= 1
-                if implies(part, general, relations):
-                    is_special = True
-                    break
-        if not is_special:
-            kept = [(its, each) for its, each in kept if left <= 0 or its != fields or not implies(each, part, relations)]
-            kept.append((fields, part))
+        if left > 0:
+            left -= 2 * len(kept)
+            if any(its_fields <= fields and implies(part, general, relations) for its_fields, general in kept):
+                continue
+            kept = [(its, each) for its, each in kept if its != fields or not implies(each, part, relations)]
+        kept.append((fields, part))
     return [part for _, part in kept]
-
-
-def _relation_names(condition: object) -> Iterable[str]:
-    """The names of all relations in a condition."""
-    match condition:
-        case Relation(name, _):
-            yield name
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _relation_names(part)
-        case Not(part):
-            yield from _relation_names(part)
-        case Quantified(_, _, inner, _):
-            yield from _relation_names(inner)

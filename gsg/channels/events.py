@@ -7,6 +7,7 @@ Two events with equal fields are two events. The environment is what its publish
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,10 +19,11 @@ MAX_DEPTH: Final = 32
 """Events and lists within an event; a deeper one is refused."""
 MAX_VALUES: Final = 50_000
 """Of one event, those of lists and inner events counted; one with more is refused."""
-MAX_BYTES: Final = 1024 * 1024
+MAX_CHARACTERS: Final = 1024 * 1024
 """Characters of all names and texts of one event; one with more is refused."""
 MAX_BITS: Final = 1_024
 """Of a whole number; a longer one is refused, as no float is as large."""
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +54,20 @@ class _Copy:
         for name, value in given.items():
             if type(name) is not str or not name:
                 raise BadTerm(f"a field called {name!r}; expected a text that is not empty")
-            self._count(len(name))
+            self._count_text(name, name)
             copied[name] = self._value(name, value, depth)
         return copied
 
     def _value(self, name: str, value: Any, depth: int) -> Value:
         kind = type(value)
+        self._values += 1
+        if self._values > MAX_VALUES:
+            raise BadTerm(
+                f"an event of more than {MAX_VALUES:,} values; expected fewer: publish several, or a reference to the rest"
+            )
         if kind is str:
-            self._count(len(value))
+            self._count_text(name, value)
             return value  # type: ignore[no-any-return]  # a text
-        self._count(8)
         if kind is int:
             if value.bit_length() > MAX_BITS:
                 raise BadTerm(f"field {name!r}: a number of {value.bit_length():,} bits; expected at most {MAX_BITS:,}, or a text")
@@ -69,7 +75,7 @@ class _Copy:
         if kind is float or value is None or kind is bool:
             return value  # type: ignore[no-any-return]  # a simple value
         if kind is Reference:
-            self._count(len(value.address))
+            self._count_text(name, value.address)
             return value  # type: ignore[no-any-return]  # a reference
         if depth >= MAX_DEPTH:
             raise BadTerm(f"field {name!r}: values nested more than {MAX_DEPTH} deep; expected fewer")
@@ -82,13 +88,15 @@ class _Copy:
             "expected a text, a number, true, false, None, a list, a mapping or a Reference"
         )
 
-    def _count(self, characters: int) -> None:
-        self._values += 1
-        self._characters += characters
-        if self._values > 2 * MAX_VALUES or self._characters > MAX_BYTES:
+    def _count_text(self, name: str, text: str) -> None:
+        self._characters += len(text)
+        if self._characters > MAX_CHARACTERS:
             raise BadTerm(
-                f"an event of more than {MAX_VALUES:,} values or {MAX_BYTES:,} characters; "
-                "expected a smaller one: publish a reference to the rest"
+                f"an event of more than {MAX_CHARACTERS:,} characters; expected a smaller one: publish a reference to the rest"
+            )
+        if not text.isascii() and (found := _HALF_PAIR.search(text)):
+            raise BadTerm(
+                f"field {name!r}: {found.group()!r} is half a surrogate pair, which no text can hold; expected a character"
             )
 
 

@@ -17,14 +17,17 @@ from typing import Any, Final
 
 from ..errors import BadTerm
 from ..languages.bad_text import Mistake, bad_text
-from .events import MAX_BYTES, MAX_DEPTH, fields_of, is_finite
+from .events import MAX_CHARACTERS, MAX_DEPTH, fields_of, is_finite
 from .values import Reference, Value
 
 REFERENCE: Final = "$ref"
+MAX_JSON: Final = 4 * MAX_CHARACTERS
+"""Characters of an event as a text, marks and escapes counted; a longer one is refused."""
 _PLAIN_END = re.compile(r"[;,\]}]")
 _ENDS: Final = {"": re.compile(";"), "}": re.compile("[;}]"), "]": re.compile(r"[,\]]")}
 """Where a text without marks ends: at the top, in an event, in a list."""
-_NAME = re.compile(r"""\s*(?:"((?:[^"\\]|\\.)*)"|([^:;\s"{}\[\]<>#][^:;]*?))\s*:""", re.DOTALL)
+_NAME = re.compile(r"""[^:;\s"{}\[\]<>#][^:;]*""")
+"""A name without marks; spaces at its end are not a part of it."""
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _WORD = re.compile(r"[^\s;,\]}]+")
 
@@ -48,8 +51,8 @@ def _plain(value: Any) -> Any:  # Any: JSON's values
 
 def from_json(text: str | bytes) -> dict[str, Value]:
     """The event of a JSON object. Raises BadTerm for what is none, or too large a one."""
-    if len(text) > 4 * MAX_BYTES:
-        raise BadTerm(f"an event of {len(text):,} bytes as JSON; expected at most {4 * MAX_BYTES:,}")
+    if len(text) > MAX_JSON:
+        raise BadTerm(f"an event of {len(text):,} characters as JSON; expected at most {MAX_JSON:,}")
     try:
         found = json.loads(text, object_hook=_referenced)
     except (ValueError, RecursionError) as error:
@@ -69,12 +72,8 @@ def write(fields: Mapping[str, Value]) -> str:
 
 
 def _name(name: str) -> str:
-    found = _NAME.match(name + ":")
-    return (
-        name
-        if found is not None and found.group(2) == name and found.end() == len(name) + 1
-        else json.dumps(name, ensure_ascii=False)
-    )
+    is_plain = _NAME.fullmatch(name) is not None and not name[-1].isspace()
+    return name if is_plain else json.dumps(name, ensure_ascii=False)
 
 
 def _value(value: Value) -> str:
@@ -96,8 +95,8 @@ def _value(value: Value) -> str:
 
 def read(text: str) -> dict[str, Value]:
     """The event of a text of name-value pairs. Raises BadText, and BadTerm for too large a one."""
-    if len(text) > MAX_BYTES:
-        raise BadTerm(f"an event of {len(text):,} characters; expected at most {MAX_BYTES:,}")
+    if len(text) > MAX_JSON:
+        raise BadTerm(f"an event of {len(text):,} characters; expected at most {MAX_JSON:,}")
     reader = _Reader(text)
     try:
         found = reader.fields(0, end="")
@@ -116,16 +115,24 @@ class _Reader:
             raise Mistake(self._at, f"values nested more than {MAX_DEPTH} deep; expected fewer")
         found: dict[str, Value] = {}
         while not self._is_at(end):
-            name = _NAME.match(self._text, self._at)
-            if name is None:
-                raise Mistake(self._skip(), 'no "name: value"; expected one, such as "type: error"')
-            text = name.group(2) if name.group(1) is None else json.loads(f'"{name.group(1)}"', strict=False)
-            self._at = name.end()
-            found[text] = self._value(depth, _ENDS[end])
+            name = self._name()
+            found[name] = self._value(depth, _ENDS[end])
             if not self._is_at(end) and not self._take(";"):
                 raise Mistake(self._skip(), 'something after a value; expected ";" and the next name, or the end')
         self._at += len(end)
         return found
+
+    def _name(self) -> str:
+        begin = self._skip()
+        if self._text.startswith('"', begin):
+            name = self._text_of(begin)
+        else:
+            found = _NAME.match(self._text, begin)
+            name = "" if found is None else found.group().rstrip()
+            self._at = begin if found is None else found.end()
+        if not name or not self._take(":"):
+            raise Mistake(begin, 'no "name: value"; expected one, such as "type: error"')
+        return name
 
     def _value(self, depth: int, ends: re.Pattern[str]) -> Value:
         begin = self._skip()

@@ -12,7 +12,7 @@ dict from names to values). What is not there is :data:`MISSING`, which is no va
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -41,6 +41,15 @@ MAX_NUMBER_CHARACTERS: Final = 400
 """Of a text that is to be read as a number; a longer one reads as none."""
 
 _NUMERAL = re.compile(r"\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+
+
+def value_at(found: object, path: Sequence[str]) -> object:
+    """The value at a path, or MISSING."""
+    for name in path:
+        if not isinstance(found, Mapping):
+            return MISSING
+        found = found.get(name, MISSING)
+    return found
 
 
 def number_of(value: object) -> int | float | None:

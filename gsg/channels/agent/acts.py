@@ -7,8 +7,7 @@ from typing import Final
 
 from ...errors import BadTerm
 from ..events import fields_of
-from ..languages.source import value_at
-from ..values import MISSING, Value
+from ..values import MISSING, Value, value_at
 from .conditions import Tested
 from .data import FUNCTION_BYTES, Function, Record, depth_of, exported, has_functions, imported, size_of
 from .limits import MAX_NESTING, MAX_WAIT_S, Reason, Stop, mistake

@@ -16,9 +16,9 @@ from ..events import Event
 from ..languages.expressions import And, Comparison, Condition, Constant, Not, Or, Quantified, Relation, fields_of
 from ..languages.predicate import PredicateReader
 from ..languages.relations import Relations
-from ..languages.source import Test, compiled, value_at
+from ..languages.source import Test, compiled
 from ..languages.syntax import Atom, Form, Kind, Node
-from ..values import Fields
+from ..values import Fields, value_at
 from .data import List, Record
 from .limits import MAX_RECENT, mistake
 from .lists import record_of

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..languages.source import value_at
-from ..values import MISSING
+from ..values import MISSING, value_at
 from .data import ENTRY_BYTES, LIST_BYTES, List, Record, imported, same, size_of
 from .limits import mistake
 from .numbers import NUMBERS, Operation, shown, whole

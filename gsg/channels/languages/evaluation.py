@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from ..values import MISSING, Fields, compare, equal, number_of
+from ..values import MISSING, Fields, compare, equal, number_of, value_at
 from .expressions import (
     EVERY_FIELD,
     And,
@@ -87,11 +87,7 @@ def value_of(expression: Expression, fields: Fields, environment: Fields, elemen
             return value
         case Field(path, origin):
             found: object = fields if origin is Origin.EVENT else environment if origin is Origin.ENVIRONMENT else element
-            for name in path:
-                if not isinstance(found, Mapping):
-                    return MISSING
-                found = found.get(name, MISSING)
-            return found
+            return value_at(found, path)
         case Arithmetic(operator, operands):
             return computed(operator, [value_of(operand, fields, environment, element) for operand in operands])
 

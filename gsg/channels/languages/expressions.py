@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
 
-from ..values import Value
-
 Path: TypeAlias = tuple[str, ...]
 """The name of a field, and those of the fields within it."""
 
@@ -157,8 +155,18 @@ def fields_of(node: Condition | Expression) -> Iterator[Field]:
             yield from fields_of(node.condition)
 
 
-def constant(value: Value) -> Constant:
-    """A constant of a value that a condition may name. Raises TypeError for lists, events and references."""
-    if value is not None and type(value) not in (str, int, float, bool):
-        raise TypeError(f"{value!r} cannot stand in a condition; expected a text, a number, true, false or null")
-    return Constant(value)  # type: ignore[arg-type]  # as just seen
+def relations_in(condition: Condition) -> Iterator[str]:
+    """The names of all relations of a condition."""
+    match condition:
+        case Relation(name, _):
+            yield name
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from relations_in(part)
+        case Not(part) | Quantified(_, _, part):
+            yield from relations_in(part)
+
+
+def has_relation(condition: Condition) -> bool:
+    """Whether there is a relation in a condition."""
+    return any(True for _ in relations_in(condition))

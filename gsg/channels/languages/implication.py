@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..values import compare
+from ..values import compare, number_of
 from .evaluation import NOTHING, holds
 from .expressions import (
     FALSE,
@@ -88,6 +88,8 @@ def _bounds(operator: str, bound: object, wider: str, its_bound: object) -> bool
     """Whether what is beyond a bound is beyond another: bounds of one kind alone, as texts and numbers have orders of their own."""
     if operator == "!=" or wider in ("=", "!=") or operator[0] != wider[0] or isinstance(bound, str) != isinstance(its_bound, str):
         return False
+    if isinstance(bound, str) and number_of(bound) is not None:
+        return False  # numbers are in order with it as well
     order = compare(bound, its_bound)
     if order is None:
         return False

@@ -184,7 +184,13 @@ class PredicateReader:
             self._elements -= 1
 
     def _list(self, node: Node) -> Field:
-        return EVERY_FIELD if isinstance(node, Atom) and node.is_keyword("*") else self.field(node)
+        over = EVERY_FIELD if isinstance(node, Atom) and node.is_keyword("*") else self.field(node)
+        if self._elements and over.origin is not Origin.ELEMENT:
+            # The elements of elements are no more than an event has values; all elements once for each element may be very many.
+            raise Mistake(
+                node.start, "a list of the event within any, all or exactly; expected it, or a field of it, such as it.tags"
+            )
+        return over
 
     # --- values ---------------------------------------------------------------------------------------------------------------
 

@@ -26,6 +26,8 @@ def _proposition(node: Node) -> Condition:
     if isinstance(node, Atom):
         if node.kind is not Kind.SYMBOL:
             raise Mistake(node.start, f"{node.value!r} is {node.kind.value}; expected the name of a field, without quotes")
+        if not node.value:
+            raise Mistake(node.start, "a name without characters; expected the name of a field")
         return Exists(Field((str(node.value),)))
     if node.operator not in ("and", "or"):
         hint = did_you_mean(str(node.operator), ["and", "or"])

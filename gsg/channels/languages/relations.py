@@ -34,6 +34,10 @@ MAX_MANY_CHARACTERS: Final = 10_000
 MAX_MANY_BYTES: Final = 4 * 1024 * 1024
 """Memory of one regular expression made of several; where they need more, they are tried one after another."""
 CI: Final = "-ci"
+RESERVED: Final = frozenset(
+    {"and", "or", "not", "exists", "in", "any", "all", "exactly", "true", "false", "null", "env", "field", "it"}
+) | {"mod", "min", "max", "abs", "event", "test", "where", "eq", "absent", "last", "within"}
+"""Operators and words of the languages, which are no names of relations."""
 
 
 class BadConstant(ValueError):
@@ -175,17 +179,17 @@ def _search(pattern: str, number: int) -> Callable[[str], bool]:
         raise BadConstant(
             number, f"a regular expression that RE2 does not take: {said}; it has no look-around and no back-references"
         ) from None
-    except UnicodeEncodeError:
-        raise BadConstant(number, "a regular expression with half of a surrogate pair; expected whole characters") from None
 
 
 def _search_for_any(patterns: tuple[str, ...]) -> Callable[[str], bool] | None:
     """Whether one of some patterns is found, by one search; None where they are too large together, or have groups of one name."""
     import re2
 
+    if any(r"\Q" in pattern for pattern in patterns):
+        return None  # what follows \Q is taken literally, the next pattern too
     try:
         return _compiled("|".join(f"(?:{pattern})" for pattern in patterns), MAX_MANY_BYTES)
-    except (re2.error, UnicodeEncodeError):
+    except re2.error:
         return None
 
 
@@ -193,7 +197,7 @@ def _escaped(text: str) -> str:
     return re.sub(r"([^\w\s]|\0)", lambda found: f"\\x{{{ord(found[1]):x}}}", text)
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=64)
 def _compiled(pattern: str, max_bytes: int = MAX_PATTERN_BYTES) -> Callable[[str], bool]:
     import re2
 
@@ -203,13 +207,7 @@ def _compiled(pattern: str, max_bytes: int = MAX_PATTERN_BYTES) -> Callable[[str
     options.dot_nl = True
     search = re2.compile(pattern, options=options).search
 
-    def found(text: str) -> bool:
-        try:
-            return search(text) is not None
-        except UnicodeEncodeError:  # half of a surrogate pair, which is no character of UTF-8
-            return search(text.encode("utf-8", "surrogatepass")) is not None
-
-    return found
+    return lambda text: search(text) is not None
 
 
 def _networks(constants: Sequence[Any]) -> Holds:
@@ -295,7 +293,7 @@ class Relations:
 
         Raises ValueError for the name of another relation or operator.
         """
-        if name in self._makes or not re.fullmatch(r"[A-Za-z][\w-]*", name):
+        if name in self._makes or name in RESERVED or not re.fullmatch(r"[A-Za-z][\w-]*", name):
             raise ValueError(f"a relation called {name!r}; expected a name of letters, digits, - and _ that is not taken yet")
         self._makes[name] = _guarded(name, make)
 

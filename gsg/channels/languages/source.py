@@ -6,11 +6,11 @@ definitions of :mod:`.evaluation`. Only constants and names go into the text, as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 from typing import Any, Final, TypeAlias
 
-from ..values import MISSING, Fields, number_of
+from ..values import MISSING, Fields, number_of, value_at
 from .evaluation import compared, computed, quantified
 from .expressions import (
     EVERY_FIELD,
@@ -207,15 +207,6 @@ def _can_be_searched_together(operands: Iterable[Expression]) -> bool:
     return all(one and BETWEEN not in one for one in map(str, _values(operands)))
 
 
-def value_at(found: object, path: Path) -> object:
-    """The value at a path, or MISSING."""
-    for name in path:
-        if not isinstance(found, Mapping):
-            return MISSING
-        found = found.get(name, MISSING)
-    return found
-
-
 def _all_texts(fields: Fields) -> str:
     """The texts of all fields: one that is without BETWEEN is in this where it is in one of them."""
     return BETWEEN.join([value for value in fields.values() if value.__class__ is str])
@@ -224,6 +215,8 @@ def _all_texts(fields: Fields) -> str:
 def _count_met(quantity: Quantity, values: object, test: Callable[[object], bool], count: int) -> bool:
     if type(values) is not list:
         return False
+    if quantity is Quantity.ANY:
+        return any(test(value) for value in values)
     return quantified(quantity, sum(1 for value in values if test(value)), len(values), count)
 
 

@@ -79,6 +79,7 @@ _TOKEN = re.compile(
 )
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 def read(text: str) -> Node:
@@ -97,6 +98,7 @@ def read_all(text: str) -> list[Node]:
         raise Mistake(
             MAX_CHARACTERS, f"{len(text):,} characters; expected at most {MAX_CHARACTERS:,}: cut it into several subscriptions"
         )
+    _refuse_half_pairs(text, 0)
     done: list[Node] = []
     open_lists: list[tuple[int, list[Node]]] = []
     at = atoms = 0
@@ -130,9 +132,11 @@ _NEVER_CLOSED = {'"': 'a text in "', "|": "a name in |", "'": "a quote without a
 def _atom(kind: str | None, word: str, start: int) -> Atom:
     if kind == "text":
         try:
-            return Atom(Kind.TEXT, str(json.loads(word, strict=False)), start)
+            value = str(json.loads(word, strict=False))
         except ValueError:
             raise Mistake(start, r"a text with an escape that JSON has not; expected \" \\ \n \t or \u and four digits") from None
+        _refuse_half_pairs(value, start)
+        return Atom(Kind.TEXT, value, start)
     if kind == "barred":
         return Atom(Kind.SYMBOL, _ESCAPE.sub(r"\1", word[1:-1]), start, bare=False)
     if kind == "quoted":
@@ -143,6 +147,12 @@ def _atom(kind: str | None, word: str, start: int) -> Atom:
     if word[0] == "?" and len(word) > 1:
         return Atom(Kind.VARIABLE, word[1:], start)
     return Atom(Kind.SYMBOL, word, start)
+
+
+def _refuse_half_pairs(text: str, start: int) -> None:
+    """Half a surrogate pair is no character (RFC 3629 s. 3): it could not be sent to anybody."""
+    if not text.isascii() and (found := _HALF_PAIR.search(text)):
+        raise Mistake(start or found.start(), f"{found.group()!r}, half a surrogate pair; expected a character")
 
 
 def _number(word: str, start: int) -> int | float:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..languages.evaluation import holds
-from ..languages.expressions import And, Condition
+from ..languages.expressions import And, Condition, has_relation
 from ..languages.relations import Relations
+from ..languages.source import LazyTest
 from ..values import Fields
 from .access import ANY_VALUE, EQUAL, EVERYWHERE, Access, accesses_of, is_implied
 from .generated import Program, generate, parts_of
@@ -30,10 +31,12 @@ TRIED: Final = 12
 class _Leaf:
     """Conditions that are tried together: some as one function, those that came since one by one."""
 
-    __slots__ = ("_gone", "_loose", "_made", "_program", "_spent")
+    __slots__ = ("_gone", "_loose", "_made", "_program", "_ready", "_spent")
 
     def __init__(self) -> None:
         self._loose: dict[int, Condition] = {}
+        self._ready: dict[int, LazyTest] = {}
+        """Of those of them that have relations, which are made ready once."""
         self._made: dict[int, Condition] = {}
         self._program: Program | None = None
         self._gone = False
@@ -48,6 +51,7 @@ class _Leaf:
         self._loose[number] = condition
 
     def remove(self, number: int) -> None:
+        self._ready.pop(number, None)
         if self._loose.pop(number, None) is None:
             del self._made[number]
             self._gone = True
@@ -75,15 +79,22 @@ class _Leaf:
                 self._program(fields, environment, found.append)
         if self._loose:
             self._spent += len(self._loose)
-            relations = matcher.relations
-            found += [number for number, each in self._loose.items() if holds(each, fields, environment, relations)]
+            found += [number for number, each in self._loose.items() if self._holds(number, each, fields, environment, matcher)]
         if self._spent > TRIED * (len(self._made) + len(self._loose)) and matcher.may_generate:
             matcher.may_generate = False
             self._generate(matcher.relations)
 
+    def _holds(self, number: int, condition: Condition, fields: Fields, environment: Fields, matcher: Compile) -> bool:
+        test = self._ready.get(number)
+        if test is None:
+            if not has_relation(condition):
+                return holds(condition, fields, environment, matcher.relations)
+            test = self._ready[number] = LazyTest(condition, matcher.relations)
+        return test(fields, environment)
+
     def _generate(self, relations: Relations) -> None:
         self._made |= self._loose
-        self._loose = {}
+        self._loose, self._ready = {}, {}
         self._program = generate({number: parts_of(each) for number, each in self._made.items()}, relations)
         self._gone, self._spent = False, 0
 
@@ -106,7 +117,7 @@ class _Bucket:
     def insert(self, number: int, condition: Condition) -> None:
         self._size += 1
         self.program = None
-        if self._tables is not None and self._tables.insert_equality(number, condition):
+        if self._tables is not None and self._tables.insert_behind_test(number, condition):
             return
         for leaf in self._leaves:
             if len(leaf) < CHUNK:
@@ -168,10 +179,11 @@ class _Tables:
             return None if tests is None else tests.get(access.relation, str(access.key))
         return self._by_field.get(access.field, {}).get(access.key)
 
-    def insert_equality(self, number: int, condition: Condition) -> bool:
-        """Let a condition wait under one equality, which need not be tried again; whether it requires one."""
+    def insert_behind_test(self, number: int, condition: Condition) -> bool:
+        """Let a condition wait under one test, which need not be tried again; whether it requires such a one."""
         places = accesses_of(condition, self.crowd)
-        if len(places) > 1 or places[0].key is ANY_VALUE:
+        if len(places) > 1 or places[0].key is ANY_VALUE or _rest_of(condition, places[0]) == condition:
+            # Behind a test that leaves all of it to be tried it would wait once more, and so on.
             return False
         self._insert(number, condition, places)
         return True

@@ -17,8 +17,7 @@ from typing import Any
 
 from ..events import Event
 from ..languages.expressions import Field, Origin
-from ..languages.source import value_at
-from ..values import equal
+from ..values import equal, value_at
 from .index import NO_KEY, Index, Record, equality_key
 from .plan import Shape
 from .query import Window

@@ -68,7 +68,8 @@ def text(rng: Random, depth: int, *, element: bool = False) -> str:
         parts = [text(rng, depth - 1, element=element) for _ in range(1 if word == "not" else rng.randint(1, 3))]
         return f"({word} {' '.join(parts)})"
     quantity = rng.choice(["any", "all", "exactly 1", "exactly 0"])
-    return f"({quantity} {rng.choice([_field(rng, element), '*'])} {text(rng, depth - 1, element=True)})"
+    over = rng.choice(["it", "it.a"] if element else [_field(rng, element), "*"])
+    return f"({quantity} {over} {text(rng, depth - 1, element=True)})"
 
 
 def _test(rng: Random, element: bool) -> str:

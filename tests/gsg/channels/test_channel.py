@@ -56,8 +56,10 @@ def test_what_an_event_is_made_of_stays_as_published() -> None:
         ({"": 2}, "a field called ''"),
         ({"a": 1 << 2_000}, "2,001 bits"),
         (["a"], "an event of type list"),
+        ({"a": ["\ud800"]}, "half a surrogate pair"),
+        ({"a": [0] * 50_000}, "more than 50,000 values"),
     ],
-    ids=["kind", "name", "no name", "number", "list"],
+    ids=["kind", "name", "no name", "number", "list", "half a character", "many"],
 )
 def test_what_is_no_event_is_refused_and_nobody_is_told(bad: object, said: str) -> None:
     channel = Channel()

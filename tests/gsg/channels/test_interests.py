@@ -52,6 +52,10 @@ def test_the_special_implies_the_general_and_not_the_other_way_round(special: st
     assert not implies(parse(general), parse(special), RELATIONS)
 
 
+def test_texts_that_read_as_numbers_are_in_two_orders() -> None:
+    assert not implies(parse('(> x "9")'), parse('(> x "10")'), RELATIONS)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_what_very_many_give_way_to_holds_of_all_that_they_want(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = Random(seed)

@@ -111,6 +111,7 @@ def test_a_condition_holds_as_defined_however_it_is_evaluated(text: str, fields:
         ('(= x "a)', 6, "never closed"),
         ("(= x a..b)", 6, "a part without a name"),
         ("(= x y", 1, 'a "(" that is never closed'),
+        ("(any tags (any * (= it 1)))", 16, "a list of the event within any, all or exactly"),
     ],
 )
 def test_a_mistake_is_refused_with_its_place_and_what_to_write(text: str, column: int, said: str) -> None:
@@ -152,5 +153,6 @@ def test_a_relation_of_the_application_is_one_of_the_language() -> None:
     relations.register("longer", lambda constants: lambda value: isinstance(value, str) and len(value) > constants[0])
 
     assert holds(parse("(longer name 3)", relations), {"name": "Fred"}, {}, relations)
-    with pytest.raises(ValueError, match="not taken yet"):
-        relations.register("contains", lambda constants: lambda value: True)
+    for taken in ("contains", "and", "within"):
+        with pytest.raises(ValueError, match="not taken yet"):
+            relations.register(taken, lambda constants: lambda value: True)
