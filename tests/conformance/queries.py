@@ -29,6 +29,8 @@ Where SPARQL leaves the answer open, the text is such that it does not matter:
   to it; pyoxigraph takes the pattern as if it could.
 * A name is not asked to equal a number where a path may have no steps: pyoxigraph gives the path that very term, and leaves out
   equal numbers of other types.
+* An OPTIONAL holds no UNION together with an OPTIONAL of its own. That one is evaluated by itself (18.6), so that a name of the
+  outside may keep its row from being joined; pyoxigraph, where something is joined behind it, gives it that name from outside.
 * REDUCED (18.5) stands at the outside only and without LIMIT, where the test knows the least and the most that may come.
 """
 
@@ -354,7 +356,7 @@ def _further(draw: st.DrawFn, so_far: Piece, depth: int, within_exists: bool, hi
         inner = draw(selects(depth - 1, within_exists=within_exists))
         return Piece(f"{{ {inner.text} }}", inner.names)
     inner = draw(groups(depth - 1, within_exists=within_exists, hides=hides))
-    if kind == "optional":
+    if kind == "optional" and not ("UNION" in inner.text and "OPTIONAL" in inner.text):
         if draw(_booleans):
             inner = inner + Piece(f"FILTER ({draw(conditions(reading((so_far + inner).names)))})")
         return Piece(f"OPTIONAL {{ {inner.text} }}", inner.names)
