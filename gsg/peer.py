@@ -48,7 +48,7 @@ from .subscriptions.backlog import LIMIT, Overflow, overflow_of
 from .subscriptions.live import LiveSubscription
 from .subscriptions.subscription import Callback
 from .tuples.audiences import audience_of
-from .tuples.features import Template
+from .tuples.features import Load, Template
 from .tuples.terms import Tuple
 from .wire.addresses import address_of, addresses_of, host_of_this_machine
 from .wire.exchange import show
@@ -342,9 +342,17 @@ class Peer:
         """For one client: what it publishes keeps its order, and that of others may go between."""
         return Caller(self._opened)
 
-    async def flash(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> None:
-        """Events with the text that they came as; ``via`` limits the positions whose rendezvous they go by."""
-        await self._opened().events(events, via=via)
+    async def flash(
+        self,
+        events: Sequence[tuple[Tuple, str | None]],
+        *,
+        via: Sequence[int] | None = None,
+        within: Sequence[int] | None = None,
+        audience: Iterable[bytes | str] | None = None,
+    ) -> None:
+        """Events with the text that they came as; ``via`` limits the positions whose rendezvous they go by, and ``within`` says at
+        which alone anybody asks for them. ``audience`` as in :meth:`insert`."""
+        await self._opened().events(events, via=via, within=within, audience=audience_of(audience))
 
     def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> EventBatch | None:
         """Like :meth:`flash`, at once: call :meth:`flash_on` until the batch is done, in turn with others.
@@ -372,6 +380,12 @@ class Peer:
         """Hear of events that match a template and pass its test; see :meth:`gsg.subscriptions.subscriber.Subscriber.listen`."""
         self._opened()
         return await self._parts.subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive, note=note)
+
+    async def load_at(self, template: Template, anchor: int) -> Load | None:
+        """What lies with the rendezvous of one of a template's constants; None where it does not answer."""
+        self._opened()
+        places = await self._parts.subscriber.feeds.anchors.places(template, among=(anchor,))
+        return places[0].load
 
     def end_listening(self, listening: AlphaMemory) -> None:
         """Hear no more of what :meth:`listen` began."""

@@ -15,7 +15,7 @@ import logging
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from random import SystemRandom
@@ -107,6 +107,8 @@ class Channel:
         self._closure: Condition | None = None
         self.on_interests: list[Callable[[], None]] = []
         """Called when the closure may be another one."""
+        self.on_interest: list[Callable[[Condition, str, int], None]] = []
+        """Called with what somebody wants from now on (1) or no more (-1), as others may know it, and who asks."""
         self.on_event: list[Callable[[Event], None]] = []
         """Called with each event that came for the first time, before consumers are told."""
         self.published = 0
@@ -161,6 +163,11 @@ class Channel:
         carried = environments.current() if environment is None else fields_of(environment)
         self._last_event += 1
         return Event(fields, self.source, self._last_event, carried, None if readers is None else frozenset(readers))
+
+    def own_event(self, fields: dict[str, Value]) -> Event:
+        """What came without source and number, as the next event of this channel; it is not published yet."""
+        self._last_event += 1
+        return Event(fields, self.source, self._last_event)
 
     def _made_here(self, fields: dict[str, Value], environment: Mapping[str, Value], readers: frozenset[str] | None) -> Event:
         """An event for one consumer, which is not news here where that is a channel from which it comes back."""
@@ -271,6 +278,10 @@ class Channel:
             ticket.delivered += 1
             self.delivered += 1
 
+    def has_come(self, source: str, number: int) -> bool:
+        """Whether an event came here already."""
+        return self._seen.has_come(source, number)
+
     # --- subscriptions ------------------------------------------------------------
 
     def subscribe(
@@ -337,7 +348,8 @@ class Channel:
             # What was a match before is not told again.
             ticket.asked = asked
             self._temporal.modify(self._number_of[ticket.number], ticket, asked.asks, self._clock())
-            self._interests_changed()
+            self._interests_changed(ticket, asked.asks.interest, 1)
+            self._interests_changed(ticket, before.asks.interest, -1)
             return
         self._wait_no_more(ticket)
         ticket.asked = asked
@@ -363,7 +375,7 @@ class Channel:
             self._last_condition += 1
             number = self._number_of[ticket.number] = self._last_condition
             matches = self._temporal.insert(number, ticket, asks, self._clock())
-            self._interests_changed()
+            self._interests_changed(ticket, asks.interest, 1)
             self._deliver_matches(matches)
             self._set_timer()
         elif isinstance(asks, Program):
@@ -378,7 +390,7 @@ class Channel:
         number = self._number_of.pop(ticket.number)
         if isinstance(ticket.asked.asks, TemporalQuery):
             self._temporal.remove(number)
-            self._interests_changed()
+            self._interests_changed(ticket, ticket.asked.asks.interest, -1)
         else:
             self.remove_condition(number)
 
@@ -388,29 +400,36 @@ class Channel:
         self._waits[self._last_condition] = ticket
         self._conditions[self._last_condition] = condition
         self._matcher.insert(self._last_condition, condition)
-        self._interests_changed()
+        self._interests_changed(ticket, condition, 1)
         return self._last_condition
 
     def remove_condition(self, number: int) -> None:
         """Let it hear of these no more."""
-        del self._waits[number], self._conditions[number]
+        ticket, condition = self._waits.pop(number), self._conditions.pop(number)
         self._matcher.remove(number)
-        self._interests_changed()
+        self._interests_changed(ticket, condition, -1)
 
-    def _interests_changed(self) -> None:
+    def _interests_changed(self, ticket: Ticket, condition: Condition, sign: int) -> None:
         self._closure = None
         for hear in self.on_interests:
             hear()
+        if self.on_interest:
+            shown = _shown(ticket, condition)
+            for hear_one in self.on_interest:
+                hear_one(shown, ticket.asker, sign)
 
     # --- what is asked about it ------------------------------------------------------------
 
     def closure(self) -> str:
         """One subscription of the predicate language for the union of all interests: it may be too large, never too small."""
         if self._closure is None:
-            single = ((ticket, self._conditions[number]) for number, ticket in self._waits.items())
-            interests = [_shown(ticket, condition) for ticket, condition in chain(single, self._temporal.interests())]
-            self._closure = closure_of(interests, self.relations)
+            self._closure = closure_of([condition for condition, _ in self.interests()], self.relations)
         return written(self._closure)
+
+    def interests(self) -> Iterator[tuple[Condition, str]]:
+        """What somebody wants here, as others may know it, and who asks."""
+        single = ((ticket, self._conditions[number]) for number, ticket in self._waits.items())
+        return ((_shown(ticket, condition), ticket.asker) for ticket, condition in chain(single, self._temporal.interests()))
 
     def askers(self) -> list[str]:
         """Who asks here, without repetition: for events that name their readers."""

@@ -32,6 +32,11 @@ class SeenEvents:
         self._sources: dict[str, _Source] = {}
         self._numbers = 0
 
+    def has_come(self, source: str, number: int) -> bool:
+        """Whether an event came already, as far as is remembered."""
+        known = self._sources.get(source)
+        return known is not None and (number <= known.newest - BEHIND or number in known.came)
+
     def is_new(self, source: str, number: int) -> bool:
         """Whether an event comes for the first time; from now on it has come."""
         known = self._sources.pop(source, None)

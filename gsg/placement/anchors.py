@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dht
@@ -65,9 +66,9 @@ class Anchors:
         keys = [None if constant is None else key(arity, position, constant) for position, constant in enumerate(template.pattern)]
         return random_anchor(candidates, drawn(keys))
 
-    async def places(self, template: Template) -> list[Place]:
-        """Every position with a constant, with its load. Raises PeerUnreachable when no holder can be found."""
-        candidates = template.anchors()
+    async def places(self, template: Template, among: Sequence[int] | None = None) -> list[Place]:
+        """Every position with a constant, or some of them, with its load. Raises PeerUnreachable when no holder can be found."""
+        candidates = template.anchors() if among is None else among
         features = [feature_of(template, position) for position in candidates]
         holders = await self._holders.primaries_of(features)
         by_holder: dict[dht.Contact, list[int]] = {}

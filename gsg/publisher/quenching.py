@@ -177,19 +177,22 @@ class Interests:
         """Whether there is no other peer: all keys are here."""
         return not self._holders.others()
 
-    def places(self, events: Sequence[Tuple], via: Sequence[int] | None = None) -> tuple[list[bytes], bool]:
+    def places(
+        self, events: Sequence[Tuple], via: Sequence[int] | None = None, *, within: Sequence[int] | None = None
+    ) -> tuple[list[bytes], bool]:
         """For each event the positions by whose rendezvous it has to go, and whether all of those are this very peer.
 
-        ``via``: those by which it is to go at most, whatever is asked for.
+        ``via``: those by which it is to go at most, whatever is asked for. ``within``: those at which alone anybody asks for it.
         """
         others = self._holders.others()
+        limits = within if via is None else via
         if not others:
-            return [positions(items) if via is None else bytes(via) for items in events], True
+            return [positions(items) if limits is None else bytes(limits) for items in events], True
         now = asyncio.get_running_loop().time()
         is_sure = now < self._sure_until_s and not self._holders.unsure and not self._responsibility.settling
         unknown = _NOBODY if is_sure or via is not None else self._unknown(others, now)
         if unknown is None:
-            return [positions(items) for items in events], False
+            return [positions(items) if within is None else bytes(within) for items in events], False
         places = []
         here = True
         own, holder_of = self._own, self._holders.primary_now
@@ -199,9 +202,9 @@ class Interests:
         for items in events:
             arity = len(items)
             # One that is slow to say what it asks for does not make the others' share more, which would make them slow as well.
-            candidates = via if via is not None else positions(items) if unknown else in_use.get(arity)
+            candidates = via if via is not None else (within or positions(items)) if unknown else in_use.get(arity)
             if candidates is None:
-                candidates = in_use[arity] = self._candidates(arity)
+                candidates = in_use[arity] = self._candidates(arity, within)
             if len(candidates) == 1:
                 feature = (arity, candidates[0], items[candidates[0]])
                 found = known.get(feature)
@@ -234,12 +237,12 @@ class Interests:
         wanted = self._of_peer.get(holder)
         return wanted is None or wanted.asks_for(arity, position, constant)
 
-    def _candidates(self, arity: int) -> tuple[int, ...]:
-        """The positions at which somebody asks for something in tuples of this arity."""
+    def _candidates(self, arity: int, within: Sequence[int] | None) -> tuple[int, ...]:
+        """The positions at which somebody asks for something in tuples of this arity, of those named."""
         found = set(self._conditions.positions_in_use(arity))
         for wanted in self._of_peer.values():
             found.update(position for asked, position in wanted.keys if asked in (arity, 0))
-        return tuple(sorted(found))
+        return tuple(sorted(found if within is None else found.intersection(within)))
 
     def _unknown(self, others: list[dht.Contact], now: float) -> set[bytes] | None:
         """The peers that have not said what they ask for, or said it too long ago; they are asked. None where it is not even sure

@@ -1,0 +1,97 @@
+"""What a channel has to post, decided without any peer: features, each with the tests of those who want events that have it.
+
+Equal tests are one. Where one feature would have more than MAX_TESTS_AT_ONE of them it is posted once, for all who ask there: too
+much comes then, and never too little. So a channel posts a bounded number of tests at each of its features.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Final
+
+from ...tuples.terms import Term
+from ...wire.messages import Test
+from ..languages.expressions import TRUE, Condition
+from .event_tests import test_of
+from .features import SAID_ELSEWHERE, Crowd, required_by
+from .portable import portable
+
+MAX_TESTS_AT_ONE: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """Somebody's condition, as others may see it."""
+
+    condition: Condition
+    asker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """A feature, and the test of an event under it."""
+
+    feature: Term
+    test: Test
+
+
+class Postings:
+    """The postings of one channel."""
+
+    def __init__(self) -> None:
+        self._placed: dict[Interest, tuple[Term, ...]] = {}
+        """The features under which each interest is posted; it stays where it is while anybody has it."""
+        self._users: Counter[Interest] = Counter()
+        self._at: defaultdict[Term, Counter[tuple[Condition, str]]] = defaultdict(Counter)
+        self._changed: set[Term] = set()
+        self._posted: dict[Term, frozenset[Posting]] = {}
+
+    def insert(self, interest: Interest, crowd: Crowd) -> None:
+        """Somebody wants something; ``crowd`` says how much is posted under a feature by others."""
+        self._users[interest] += 1
+        if self._users[interest] > 1:
+            return
+        features = self._placed[interest] = (*required_by(interest.condition, crowd), SAID_ELSEWHERE)
+        for feature in features:
+            self._at[feature][portable(interest.condition), interest.asker] += 1
+            self._changed.add(feature)
+
+    def remove(self, interest: Interest) -> None:
+        """Somebody wants it no more."""
+        self._users[interest] -= 1
+        if self._users[interest]:
+            return
+        del self._users[interest]
+        test = portable(interest.condition), interest.asker
+        for feature in self._placed.pop(interest):
+            at = self._at[feature]
+            at[test] -= 1
+            if not at[test]:
+                del at[test]
+            if not at:
+                del self._at[feature]
+            self._changed.add(feature)
+
+    def take_changes(self) -> tuple[set[Posting], set[Posting]]:
+        """What is to be posted, and then what is to be withdrawn, since this was last called."""
+        to_post, to_withdraw = set[Posting](), set[Posting]()
+        for feature in self._changed:
+            before, now = self._posted.pop(feature, frozenset()), self._wanted(feature)
+            if now:
+                self._posted[feature] = now
+            to_post |= now - before
+            to_withdraw |= before - now
+        self._changed.clear()
+        return to_post, to_withdraw
+
+    def _wanted(self, feature: Term) -> frozenset[Posting]:
+        at = self._at.get(feature)
+        if at is None:
+            return frozenset()
+        askers_of: defaultdict[Condition, set[str]] = defaultdict(set)
+        for condition, asker in at:
+            askers_of[condition].add(asker)
+        if len(askers_of) > MAX_TESTS_AT_ONE:
+            askers_of = defaultdict(set, {TRUE: {asker for _, asker in at}})
+        return frozenset(Posting(feature, test_of(askers, condition)) for condition, askers in askers_of.items())
