@@ -25,11 +25,12 @@ import msgspec
 
 from ...errors import BadText, PeerMisbehaved
 from ..channel import Channel
+from ..encoding import decode_event, encode_event
 from ..events import Event
 from ..languages.expressions import TRUE, Condition
 from ..languages.predicate import parse
 from ..languages.source import LazyTest
-from .messages import MAX_NAME, VERSION, Hello, Interests, Message, Taken, Told, body_of, event_of
+from .messages import MAX_NAME, VERSION, Hello, Interests, Message, Taken, Told
 
 OWED_S: Final = 20.0
 """How long a link that broke is waited for with what was not taken; after that it is counted as lost."""
@@ -203,7 +204,7 @@ class Routing:
             return
         link.taken = message.number
         try:
-            event = event_of(message)
+            event = decode_event(message.body)
         except PeerMisbehaved as error:
             raise PeerMisbehaved(f"channel {link.name} tells of {error}") from None
         self._taking = link.origin, event
@@ -230,7 +231,7 @@ class Routing:
             # The one whose link broke lately is owed what it wanted.
             behind = self._behind.get(link.origin) or {link.origin}
             if not interested.isdisjoint(behind):
-                body = body_of(event) if body is None else body
+                body = msgspec.Raw(encode_event(event)) if body is None else body
                 self._tell(link, body)
 
     def _wants(self, known: _Known, event: Event) -> bool:

@@ -12,10 +12,9 @@ from gsg.channels.languages.evaluation import holds
 from gsg.channels.languages.predicate import parse
 from gsg.channels.languages.relations import Relations
 from gsg.channels.languages.writing import written
-
+from gsg.channels.overlay import event_tests
 from gsg.channels.overlay.event_tuples import event_of, source_of, tuples_for_others, tuples_under
 from gsg.channels.overlay.features import MAX_CHARACTERS, candidates_of, features_of, required_by
-from gsg.channels.overlay import event_tests
 from gsg.channels.overlay.portable import MAX_TESTS, is_portable, portable
 from gsg.channels.overlay.portable import tests_in as number_of_tests
 from gsg.channels.overlay.postings import MAX_TESTS_AT_ONE, Interest, Postings
