@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import sys
 from collections import deque
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from logging import INFO, LogRecord
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
 
-from ..errors import DoorClosed, Overrun
-from .events import Event
+from ..errors import DoorClosed, LocalError, Overrun
+from .events import Event, characters_of
 from .notation import to_json
 
 LOG_BYTES: Final = 10 * 1024 * 1024
@@ -20,17 +22,24 @@ LOG_BYTES: Final = 10 * 1024 * 1024
 LOG_FILES: Final = 5
 """Older log files that are kept; beyond, the oldest is deleted."""
 UNREAD: Final = 10_000
-"""Events that a stream keeps for its reader; what happens then the stream's ``overflow`` says."""
+UNREAD_CHARACTERS: Final = 16 * 1024 * 1024
+"""Events that a stream keeps for its reader, and the characters of them all; what happens then the stream's ``overflow`` says."""
+
+
+class _Handler(RotatingFileHandler):
+    def handleError(self, record: LogRecord) -> None:  # noqa: N802  # as logging calls it
+        """Raise what went wrong, for the channel to count, where logging would print it."""
+        raise sys.exception() or RuntimeError("a log record was not written")
 
 
 class LogFile:
     """Writes each event as one line of JSON, with its source and number. Raises OSError."""
 
     def __init__(self, path: str | Path, *, max_bytes: int = LOG_BYTES, kept: int = LOG_FILES) -> None:
-        self._handler = RotatingFileHandler(path, maxBytes=max_bytes, backupCount=kept, encoding="utf-8")
+        self._handler = _Handler(path, maxBytes=max_bytes, backupCount=kept, encoding="utf-8")
 
     def publish(self, event: Event) -> None:
-        """Write an event."""
+        """Write an event. Raises OSError."""
         line = to_json({"source": event.source, "number": event.number, "event": event.fields})
         self._handler.emit(LogRecord("gsg.channels", INFO, "", 0, line, (), None))
 
@@ -60,21 +69,33 @@ class Table:
         self._connection.close()
 
 
+@dataclass(slots=True)
+class Unread:
+    """What several streams hold together, and how much that may be: beyond, whichever of them grows is at its limit."""
+
+    limit: int
+    """Of the characters of all their events."""
+    characters: int = 0
+
+
 class Stream:
     """Keeps events for one reader: ``async for event in stream``.
 
-    ``overflow`` says what happens when ``limit`` events are unread: ``drop_oldest`` (counted as :attr:`dropped`) or ``error``: the
-    reader reads what is there, and then Overrun is raised.
+    ``overflow`` says what happens when ``limit`` events are unread, or UNREAD_CHARACTERS of them, or more than several streams may
+    hold ``together``: ``drop_oldest`` (counted as :attr:`dropped`) or ``error``: the reader reads what is there, and then Overrun
+    is raised. Raises LocalError for another one.
     """
 
-    def __init__(self, *, limit: int = UNREAD, overflow: str = "error") -> None:
+    def __init__(self, *, limit: int = UNREAD, overflow: str = "error", together: Unread | None = None) -> None:
         if overflow not in ("error", "drop_oldest") or limit < 1:
-            raise ValueError(
+            raise LocalError(
                 f"a stream with limit={limit} and overflow={overflow!r}; expected at least 1, and error or drop_oldest"
             )
         self._limit = limit
         self._drops = overflow == "drop_oldest"
         self._unread: deque[Event] = deque()
+        self._characters = 0
+        self._together = Unread(UNREAD_CHARACTERS) if together is None else together
         self._news = asyncio.Event()
         self._ended: Exception | None = None
         self.dropped = 0
@@ -87,14 +108,24 @@ class Stream:
             if isinstance(self._ended, Overrun):
                 self._ended.lost = self.dropped
             return
-        if len(self._unread) >= self._limit:
-            self.dropped += 1
-            if not self._drops:
-                self._ended = Overrun(f"{self._limit:,} events were unread; read faster, or with overflow='drop_oldest'", lost=1)
-                return
-            self._unread.popleft()
+        self._count(characters_of(event))
         self._unread.append(event)
         self._news.set()
+        while len(self._unread) > self._limit or (self._is_large() and len(self._unread) > 1):
+            self.dropped += 1
+            if not self._drops:
+                self._count(-characters_of(self._unread.pop()))
+                unread = f"{len(self._unread):,} events of {self._characters:,} characters were unread"
+                self._ended = Overrun(f"{unread}; read faster, or with overflow='drop_oldest'", lost=1)
+                return
+            self._count(-characters_of(self._unread.popleft()))
+
+    def _count(self, more: int) -> None:
+        self._characters += more
+        self._together.characters += more
+
+    def _is_large(self) -> bool:
+        return self._characters > UNREAD_CHARACTERS or self._together.characters > self._together.limit
 
     def close(self) -> None:
         """End the iteration, once what is there was read."""
@@ -112,4 +143,13 @@ class Stream:
                 raise self._ended
             self._news.clear()
             await self._news.wait()
-        return self._unread.popleft()
+        return self.take()
+
+    def take(self) -> Event:
+        """The oldest event that is unread, of one at least."""
+        event = self._unread.popleft()
+        self._count(-characters_of(event))
+        return event
+
+    def __len__(self) -> int:
+        return len(self._unread)

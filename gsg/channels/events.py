@@ -6,7 +6,6 @@ Two events with equal fields are two events. The environment is what its publish
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -100,6 +99,13 @@ class _Copy:
             )
 
 
-def is_finite(value: object) -> bool:
-    """Whether a number can be written in JSON."""
-    return not isinstance(value, float) or math.isfinite(value)
+def characters_of(value: object) -> int:
+    """About how many characters the names and texts of a value have, or the fields of an event; 8 for whatever is no text. For
+    limits by bytes: its objects take some four times as many."""
+    if isinstance(value, Event):
+        return characters_of(value.fields) + characters_of(value.environment)
+    if isinstance(value, str):
+        return 8 + len(value)
+    if isinstance(value, Mapping):
+        return 8 + sum(len(name) + characters_of(each) for name, each in value.items())
+    return 8 + sum(map(characters_of, value)) if isinstance(value, list) else 8

@@ -5,22 +5,25 @@
 A value without marks is a text, as in Filman and Lee (section "Events"): whoever compares it with a number has it read as one. The
 marks tell the other kinds: ``#5`` a number, ``#true #false #null``, ``<gsg://host:1/name>`` a reference, ``[a, #2]`` a list,
 ``{name: value; name: value}`` an event, and ``"a; b"``, with JSON's escapes, a text that would read otherwise. In JSON a reference
-is ``{"$ref": "gsg://host:1/name"}``.
+is ``{"$ref": "gsg://host:1/name"}``, and a number without a form there ``{"$number": "NaN"}``.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from typing import Any, Final
 
 from ..errors import BadTerm
 from ..languages.bad_text import Mistake, bad_text
-from .events import MAX_CHARACTERS, MAX_DEPTH, fields_of, is_finite
+from .events import MAX_CHARACTERS, MAX_DEPTH, fields_of
 from .values import Reference, Value
 
 REFERENCE: Final = "$ref"
+NUMBER: Final = "$number"
+"""The names by which JSON says a reference, and a number that it has no form for."""
 MAX_JSON: Final = 4 * MAX_CHARACTERS
 """Characters of an event as a text, marks and escapes counted; a longer one is refused."""
 _PLAIN_END = re.compile(r"[;,\]}]")
@@ -33,7 +36,7 @@ _WORD = re.compile(r"[^\s;,\]}]+")
 
 
 def to_json(fields: Mapping[str, Value]) -> str:
-    """An event as JSON. Raises BadTerm for numbers that JSON has not (NaN and infinities)."""
+    """An event as JSON."""
     return json.dumps(_plain(fields), ensure_ascii=False, separators=(",", ":"))
 
 
@@ -44,9 +47,7 @@ def _plain(value: Any) -> Any:  # Any: JSON's values
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list):
         return [_plain(each) for each in value]
-    if not is_finite(value):
-        raise BadTerm(f"the number {value} cannot be written as JSON; expected a finite one, or a text")
-    return value
+    return {NUMBER: json.dumps(value)} if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def from_json(text: str | bytes) -> dict[str, Value]:
@@ -63,11 +64,18 @@ def from_json(text: str | bytes) -> dict[str, Value]:
 
 
 def _referenced(found: dict[str, Any]) -> Any:  # Any: as above
-    return Reference(found[REFERENCE]) if found.keys() == {REFERENCE} and isinstance(found[REFERENCE], str) else found
+    if found.keys() == {REFERENCE} and isinstance(found[REFERENCE], str):
+        return Reference(found[REFERENCE])
+    return float(found[NUMBER]) if found.keys() == {NUMBER} and found[NUMBER] in ("NaN", "Infinity", "-Infinity") else found
+
+
+def read_any(text: str) -> dict[str, Value]:
+    """The event of a text in either notation: JSON begins with a brace. Raises BadTerm, BadText."""
+    return from_json(text) if text.lstrip()[:1] == "{" else read(text)
 
 
 def write(fields: Mapping[str, Value]) -> str:
-    """An event in the notation of name-value pairs. Raises BadTerm like :func:`to_json`."""
+    """An event in the notation of name-value pairs."""
     return "; ".join(f"{_name(name)}: {_value(value)}" for name, value in fields.items())
 
 
@@ -88,8 +96,6 @@ def _value(value: Value) -> str:
         case dict():
             return f"{{{write(value)}}}"
         case _:
-            if not is_finite(value):
-                raise BadTerm(f"the number {value} cannot be written; expected a finite one, or a text")
             return "#" + json.dumps(value)
 
 
@@ -179,7 +185,7 @@ class _Reader:
         word = "" if found is None else found.group()
         self._at = begin + 1 + len(word)
         try:
-            value = json.loads(word, parse_constant=_refuse_constant)
+            value = json.loads(word)
         except ValueError:
             value = word
         if isinstance(value, (str, list, dict)):
@@ -212,7 +218,3 @@ class _Reader:
             return False
         self._at += 1
         return True
-
-
-def _refuse_constant(word: str) -> float:
-    raise ValueError(word)

@@ -19,7 +19,7 @@ from ..tuples.escaping import one_line
 if TYPE_CHECKING:
     # The driver of a simulation prints its tables where neither doors nor the overlay are installed.
     from ..explain.explanations import Holding
-    from ..http.protocol import Report
+    from ..http.protocol import ChannelSubscription, Report
 
 WIDE = 120
 """Columns to write where there is no terminal to ask, and no COLUMNS."""
@@ -156,6 +156,21 @@ def holdings_table(held: list[Holding]) -> FittedTable:
         rows.append((*counts, f"{one.bytes / 1e3:,.1f}", f"{one.sharing:,}", *about))
     texts = (Column("client", is_text=True), Column("language", is_text=True), Column("query", is_text=True, folds=True))
     return FittedTable([*map(Column, headings), *texts], rows)
+
+
+def channel_table(subscriptions: list[ChannelSubscription]) -> FittedTable:
+    """The subscriptions of a channel, and how often each matched."""
+    rows = [
+        (
+            *(f"{count:,}" for count in (one.number, one.matched, one.delivered, one.failed)),
+            one.client or "-",
+            one.language,
+            " ".join(one.text.split()) or "(private)",
+        )
+        for one in subscriptions
+    ]
+    texts = (Column("client", is_text=True), Column("language", is_text=True), Column("subscription", is_text=True, folds=True))
+    return FittedTable([*map(Column, ("id", "matched", "delivered", "failed")), *texts], rows)
 
 
 HOLDINGS_LEGEND = (

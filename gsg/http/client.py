@@ -21,6 +21,7 @@ from ..tuples.audiences import audience_of
 from ..tuples.features import Key
 from ..tuples.sizes import size_bytes
 from ..tuples.terms import Tuple
+from .client_channel import ClientChannel
 from .client_subscription import ClientSubscription
 from .opening import DEFAULT_URL
 from .peer_connection import PeerConnection
@@ -59,6 +60,8 @@ class Client:
         self.url = url
         self._waits_for_quota = wait_for_quota
         self._connection = PeerConnection(url)
+        self.channel = ClientChannel(self._connection)
+        """The channel of the peer (docs/channels.md)."""
 
     async def __aenter__(self) -> Self:
         """Connect. Raises PeerUnreachable, or LocalError for a URL that is none."""

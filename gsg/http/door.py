@@ -32,6 +32,7 @@ from ..subscriptions.backlog import Pool
 from ..wire.messages import Count
 from .connections import CLOSE_SWEEPS, Connection, Connections
 from .hosts import Hosts, Refusal
+from .peer_channel import PeerChannel
 from .protocol import MAX_MESSAGE_BYTES
 from .server import REFUSAL, Server, protocols
 from .session import Session, report
@@ -88,6 +89,7 @@ class HttpDoor:
         self._hosts = Hosts(host, names)
         self._connections = Connections(self._ended)
         self._unread = Pool(UNREAD_BYTES)
+        self._channel = PeerChannel(peer)
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
         self._clients = 0
@@ -155,6 +157,7 @@ class HttpDoor:
         finally:
             self._connections.abort_all()
             self._socket.close()
+            await self._channel.close()
 
     def _counted(self) -> list[Count]:
         return [
@@ -209,7 +212,7 @@ class HttpDoor:
             try:
                 caller = websocket.client
                 client = "" if caller is None else f"{caller.host}:{caller.port}"
-                session = Session(self._peer, websocket, client, unread=self._unread)
+                session = Session(self._peer, websocket, client, channel=self._channel, unread=self._unread)
                 await session.serve()
                 self._lost += session.lost
             finally:

@@ -5,9 +5,9 @@ its first frame. Every request has a number of the client's choice and is answer
 for, with that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
 
     client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport, Explain, AskHoldings, AskWhy, AskDrawing,
-                        AskKeys
+                        AskKeys, PublishEvents, SubscribeEvents, AskChannel
     peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; OutOfDate; Ended; Report,
-                        Explained, Holdings, Reasons, Drawing, Keys
+                        Explained, Holdings, Reasons, Drawing, Keys; of a channel Subscribed, then Events... ; ChannelReport
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.tuples.terms`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a
 blank node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves. In a request, other
@@ -142,6 +142,37 @@ class AskKeys(_Message, tag=23, frozen=True):
     find: bool = False
 
 
+class PublishEvents(_Message, tag=26, frozen=True):
+    """Events for the channel of the peer (docs/channels.md): each an object of JSON, or a text of name-value pairs."""
+
+    events: list[str]
+    environment: str = "{}"
+    """With what they are published, as an object of JSON."""
+    readers: list[str] | None = None
+    """Who alone may notice them: names of those who ask, or ids of peers in hexadecimal; None for everybody."""
+
+
+class SubscribeEvents(_Message, tag=27, frozen=True):
+    """A subscription of the peer's channel; its events come under this request's number. Unsubscribe ends it."""
+
+    text: str
+    language: str = "predicate"
+    report: str | None = None
+    signature: list[str] = []
+    deliver: str = "each"
+    asker: str = ""
+    """Who asks, for events that name their readers; the id of the peer where nothing is said."""
+    private: bool = False
+    limit: int = LIMIT
+    """Events that the peer keeps while the client does not read."""
+    overflow: str = "error"
+    """What happens then: drop_oldest, or error, which ends it."""
+
+
+class AskChannel(_Message, tag=28, frozen=True):
+    """How is the peer's channel, and what are its subscriptions?"""
+
+
 class Done(_Message, tag=10, frozen=True):
     """Carried out; ``count`` tuples changed."""
 
@@ -234,6 +265,35 @@ class Keys(_Message, tag=24, frozen=True):
     keys: list[HeldKey]
 
 
+class Events(_Message, tag=29, frozen=True):
+    """Events of a subscription of the peer's channel: the source and the number of each, and its fields as an object of JSON."""
+
+    events: list[tuple[str, int, str]]
+
+
+class ChannelReport(_Message, tag=30, frozen=True):
+    """How the peer's channel is."""
+
+    name: str
+    matcher: str
+    """Which one it uses, and why."""
+    counts: list[tuple[str, int]]
+    subscriptions: list[ChannelSubscription]
+
+
+class ChannelSubscription(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One subscription of the peer's channel."""
+
+    number: int
+    text: str
+    """Empty where it is private."""
+    language: str
+    client: str
+    matched: int
+    delivered: int
+    failed: int
+
+
 class Report(_Message, tag=16, frozen=True):
     """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for."""
 
@@ -252,12 +312,25 @@ class Report(_Message, tag=16, frozen=True):
         }
 
 
+ChannelRequest: TypeAlias = PublishEvents | SubscribeEvents | AskChannel
 Request: TypeAlias = (
-    Insert | Retract | Notify | Subscribe | Unsubscribe | AskReport | Explain | AskHoldings | AskWhy | AskDrawing | AskKeys
+    Insert
+    | Retract
+    | Notify
+    | Subscribe
+    | Unsubscribe
+    | AskReport
+    | Explain
+    | AskHoldings
+    | AskWhy
+    | AskDrawing
+    | AskKeys
+    | ChannelRequest
 )
-OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended
+OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended | Events
 """What the peer tells of a subscription that it has made."""
-Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Report | Explained | Holdings | Reasons | Drawing | Keys
+Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Keys | ChannelReport
+Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer
 
 
 _ATTRIBUTES = {

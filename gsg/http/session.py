@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Coroutine
 from contextlib import nullcontext
+from typing import Any, TypeVar
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -20,6 +22,7 @@ from ..subscriptions.live import LiveSubscription
 from ..tuples.audiences import audience_of
 from ..tuples.terms import term
 from .decoding import NotARequest, decode
+from .peer_channel import ChannelClientSubscription, PeerChannel
 from .protocol import (
     BYTES_PER_PLACE,
     MAX_KEYS,
@@ -28,6 +31,7 @@ from .protocol import (
     MAX_MAX_TOKENS,
     ROWS_PER_MESSAGE,
     UNANSWERED,
+    AskChannel,
     AskDrawing,
     AskHoldings,
     AskKeys,
@@ -42,6 +46,7 @@ from .protocol import (
     Insert,
     Keys,
     Notify,
+    PublishEvents,
     Publishing,
     Reasons,
     Reply,
@@ -50,6 +55,7 @@ from .protocol import (
     Retract,
     Subscribe,
     Subscribed,
+    SubscribeEvents,
     Unsubscribe,
     UpToDate,
     failed,
@@ -58,6 +64,7 @@ from .sending import Sender
 
 log = logging.getLogger(__name__)
 _no_requests = LogRate(log)
+Made = TypeVar("Made", LiveSubscription, ChannelClientSubscription)
 
 MAX_QUERY_CHARACTERS = 64 * 1024
 """The longest text of a query: it is parsed while everybody else waits. A longer one is refused."""
@@ -65,16 +72,19 @@ MAX_QUERY_CHARACTERS = 64 * 1024
 UNREAD_BYTES = 64 * 1024 * 1024
 """Bytes of rows that wait for one client, of all its subscriptions: beyond, its longest backlogs make room (``Pool``)."""
 
-_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys)
+_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys, AskChannel)
 """Requests whose answers may be long: of one client, one is answered at a time."""
 
 
 class Session:
     """Serves one WebSocket until its client leaves."""
 
-    def __init__(self, peer: Peer, socket: WebSocket, client: str = "", *, unread: Pool | None = None) -> None:
+    def __init__(
+        self, peer: Peer, socket: WebSocket, client: str = "", *, channel: PeerChannel, unread: Pool | None = None
+    ) -> None:
         """``unread``: what it shares with other clients for the rows that wait."""
         self._peer = peer
+        self._channel = channel
         self._calls = peer.caller()
         self._socket = socket
         self._sender = Sender(socket, client)
@@ -83,7 +93,7 @@ class Session:
         self._first = True
         self.lost = False
         """Whether its connection ended without a goodbye: it died, the network broke, or it did not answer and was cut off."""
-        self._subscriptions: dict[int, LiveSubscription | None] = {}
+        self._subscriptions: dict[int, LiveSubscription | ChannelClientSubscription | None] = {}
         """By the number of the request; None while one is being made."""
         self._unwanted: set[int] = set()
         """Those that the client has ended before they were made."""
@@ -205,22 +215,25 @@ class Session:
                 if len(request.keys) > most:
                     raise LocalError(f"{len(request.keys)} keys asked about at once; expected at most {most}")
                 return Keys(number, await self._peer.inside.keys(request.keys, find=request.find))
+            case PublishEvents():
+                self._allowance.publish(len(request.events), size_bytes, asyncio.get_running_loop().time())
+                return Done(number, await self._channel.publish(request))
+            case SubscribeEvents():
+                await self._subscribe_events(request, tasks)
+                return None
+            case AskChannel():
+                return await self._channel.report(number)
 
     async def _subscribe(self, request: Subscribe, tasks: asyncio.TaskGroup) -> None:
-        if request.request in self._subscriptions:
-            raise LocalError(f"request {request.request} has made a subscription already; expected a new number")
-        self._allowance.post(len(self._subscriptions))
-        _check_length(request.text)
-        check_limit(request.limit, MAX_LIMIT)
+        self._check_subscription(request)
         if not 1 <= request.max_tokens <= MAX_MAX_TOKENS:
             raise LocalError(f"max_tokens={request.max_tokens}; expected 1 to {MAX_MAX_TOKENS}")
-        # The number is taken before anything is awaited: other requests are carried out meanwhile.
-        self._subscriptions[request.request] = None
-        try:
+
+        async def make() -> LiveSubscription:
             if not is_prepared(request.language):
                 # What a peer does at a stretch keeps it from answering probes: on a busy machine it would be taken for dead.
                 await in_thread(prepare, request.language)
-            subscription = await self._peer.subscribe(
+            return await self._peer.subscribe(
                 request.text,
                 request.language,
                 limit=request.limit,
@@ -228,17 +241,44 @@ class Session:
                 overflow=request.overflow,
                 client=self._client,
             )
-            if self._sender.left or request.request in self._unwanted:
-                await subscription.close()
-                raise LocalError(f"the subscription of request {request.request} was ended before it was made")
-        except BaseException:
-            del self._subscriptions[request.request]
-            self._unwanted.discard(request.request)
-            raise
-        self._subscriptions[request.request] = subscription
+
+        subscription = await self._made(request.request, make())
         subscription.join_pool(self._unread)
         await self._sender.send(Subscribed(request.request, subscription.variables, subscription.warnings, subscription.number))
         tasks.create_task(self._pump(request.request, subscription, subscription.pending))
+
+    async def _subscribe_events(self, request: SubscribeEvents, tasks: asyncio.TaskGroup) -> None:
+        self._check_subscription(request)
+        subscription = await self._made(request.request, self._channel.subscribe(request, self._client))
+        await self._sender.send(Subscribed(request.request, (), (), subscription.ticket.number))
+        tasks.create_task(self._tell_events(request.request, subscription))
+
+    async def _tell_events(self, number: int, subscription: ChannelClientSubscription) -> None:
+        await subscription.send_to(self._sender)
+        self._subscriptions.pop(number, None)
+
+    def _check_subscription(self, request: Subscribe | SubscribeEvents) -> None:
+        if request.request in self._subscriptions:
+            raise LocalError(f"request {request.request} has made a subscription already; expected a new number")
+        self._allowance.post(len(self._subscriptions))
+        _check_length(request.text)
+        check_limit(request.limit, MAX_LIMIT)
+
+    async def _made(self, number: int, making: Coroutine[Any, Any, Made]) -> Made:  # Any: what a coroutine yields to the loop
+        """The subscription of a request, when it is made. Raises what making it raises; LocalError where it was ended before."""
+        # The number is taken before anything is awaited: other requests are carried out meanwhile.
+        self._subscriptions[number] = None
+        try:
+            subscription = await making
+            if self._sender.left or number in self._unwanted:
+                await subscription.close()
+                raise LocalError(f"the subscription of request {number} was ended before it was made")
+        except BaseException:
+            del self._subscriptions[number]
+            self._unwanted.discard(number)
+            raise
+        self._subscriptions[number] = subscription
+        return subscription
 
     async def _unsubscribe(self, number: int) -> None:
         if number not in self._subscriptions or number in self._unwanted:

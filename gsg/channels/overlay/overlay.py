@@ -24,13 +24,13 @@ from typing import Final, Self
 from dht.log_rate import LogRate
 
 from ...background import Worker, logging_failure
-from ...errors import BadTerm, GsgError, PeerMisbehaved, RemoteError
+from ...errors import BadTerm, GsgError, PeerMisbehaved, PeerUnreachable, RemoteError
 from ...feeds.alpha_memory import AlphaMemory
 from ...peer import Peer
 from ...tuples.terms import Term, Tuple
 from ...wire.messages import Event as TupleEvent
 from ..channel import Channel
-from ..events import Event
+from ..events import Event, characters_of
 from ..languages.expressions import TRUE, Condition
 from .event_tests import test_of
 from .event_tuples import FEATURE_PLACE, event_of, place_of, source_of, tuples_for_others, tuples_under
@@ -73,7 +73,8 @@ class Overlay:
         self._unsent: deque[Event] = deque()
         """Limits: MAX_UNSENT, UNSENT_CHARACTERS."""
         self._unsent_characters = 0
-        self._sending = 0
+        self._entered = self._handled = self._last_lost = 0
+        """How many events there were to send, how many of them are done with, and the number of the last one that was lost."""
         self._taking: Event | None = None
         """The event from the overlay that is being published here, and not to go back."""
         self._posting = Worker(self._start, self._post_changes)
@@ -125,8 +126,11 @@ class Overlay:
         await self._until(lambda: not (self._changes or self._to_post or self._to_withdraw))
 
     async def all_sent(self) -> None:
-        """Wait until all that was published here was passed on by its rendezvous, or is counted as lost."""
-        await self._until(lambda: not (self._unsent or self._sending))
+        """Wait until all that was published by now was passed on by its rendezvous. Raises PeerUnreachable where some was not."""
+        handled, entered = self._handled, self._entered
+        await self._until(lambda: self._handled >= entered)
+        if self._last_lost > handled:
+            raise PeerUnreachable("some events did not reach all whom they may concern; what is published again may be told twice")
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
@@ -139,9 +143,12 @@ class Overlay:
         """The channel has taken an event for the first time."""
         if event is self._taking:
             return
-        characters = _characters(event)
+        self._entered += 1
+        characters = characters_of(event)
         if len(self._unsent) >= MAX_UNSENT or self._unsent_characters + characters > UNSENT_CHARACTERS:
             self.lost += 1
+            self._handled += 1
+            self._last_lost = self._entered
             _lost.warning("channel %s publishes faster than its peer sends: others do not hear of an event", self._channel.name)
             return
         self._unsent.append(event)
@@ -151,27 +158,30 @@ class Overlay:
     async def _send_pending(self) -> None:
         while self._unsent:
             some = [self._unsent.popleft() for _ in range(min(AT_ONCE, len(self._unsent)))]
-            self._unsent_characters -= sum(map(_characters, some))
-            self._sending = len(some)
+            self._unsent_characters -= sum(map(characters_of, some))
             for audience, events in groupby(some, _audience_of):
                 await self._send_all(list(events), audience)
-            self._sending = 0
-        self._done.set()
+            self._done.set()
 
     async def _send_all(self, events: list[Event], audience: tuple[str, ...] | None) -> None:
         """Send events that are for the same peers, each under its features, and as other doors see it."""
         try:
-            await self._peer.flash(_under_features(events), within=(FEATURE_PLACE,), audience=audience)
             # Of names of readers other doors know nothing: such events are for channels alone.
             others = [event for event in events if event.readers is None or audience is not None]
-            await self._peer.flash([(items, None) for event in others for items in tuples_for_others(event)], audience=audience)
+            await asyncio.gather(
+                self._peer.flash(_under_features(events), within=(FEATURE_PLACE,), audience=audience),
+                self._peer.flash([(items, None) for event in others for items in tuples_for_others(event)], audience=audience),
+            )
             self.sent += len(events)
+            self._handled += len(events)
         except GsgError as error:
             if len(events) > 1:
                 for event in events:
                     await self._send_all([event], audience)
                 return
             self.lost += 1
+            self._handled += 1
+            self._last_lost = self._handled
             _lost.warning("channel %s: event %d did not reach all others: %s", self._channel.name, events[0].number, error)
 
     def _hear(self, told: TupleEvent, note: int) -> None:
@@ -264,8 +274,3 @@ def _audience_of(event: Event) -> tuple[str, ...] | None:
     if event.readers is None or not all(map(_PEER.fullmatch, event.readers)):
         return None
     return tuple(sorted(event.readers))
-
-
-def _characters(event: Event) -> int:
-    """About as many as its fields have; lists and inner events count as long."""
-    return sum(len(name) + (len(value) if isinstance(value, str) else 100) for name, value in event.fields.items())

@@ -10,7 +10,8 @@ import pytest
 
 from gsg.channels.channel import Channel
 from gsg.channels.consumers import LogFile, Stream, Table
-from gsg.errors import Overrun
+from gsg.channels.events import Event
+from gsg.errors import LocalError, Overrun
 
 
 def test_a_log_file_has_a_line_for_each_event_and_rotates(tmp_path) -> None:
@@ -74,5 +75,25 @@ async def test_a_stream_may_drop_its_oldest() -> None:
 
 
 def test_a_stream_that_cannot_be_is_refused() -> None:
-    with pytest.raises(ValueError, match="expected at least 1"):
+    with pytest.raises(LocalError, match="expected at least 1"):
         Stream(limit=0)
+
+
+async def test_a_stream_keeps_a_bounded_number_of_characters(monkeypatch) -> None:
+    monkeypatch.setattr("gsg.channels.consumers.UNREAD_CHARACTERS", 1_000)
+    stream = Stream(overflow="drop_oldest")
+    for number in range(5):
+        stream.publish(Event({"n": number, "text": "x" * 400}))
+    stream.close()
+
+    assert [event.fields["n"] async for event in stream] == [3, 4]
+
+
+def test_a_log_file_that_cannot_be_written_is_a_failure_of_its_consumer(tmp_path) -> None:
+    channel, log = Channel(), LogFile(tmp_path / "events.log")
+    ticket = channel.subscribe(log, "true")
+    log._handler.stream.close()
+
+    channel.publish({"n": 1})
+
+    assert ticket.failed == 1

@@ -14,7 +14,7 @@ from gsg.errors import BadTerm, BadText
 
 texts = st.text(max_size=6) | st.sampled_from(["a;b", "#1", "<x>", "[", "}", "true", " x", "a,b", '"', "a:b", "12"])
 names = texts.filter(bool)
-simple = texts | st.integers(-5, 10**20) | st.floats(allow_nan=False, allow_infinity=False) | st.booleans() | st.none()
+simple = texts | st.integers(-5, 10**20) | st.floats(allow_nan=False) | st.booleans() | st.none()
 values = st.recursive(
     simple | st.builds(Reference, texts), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3)
 )
@@ -48,7 +48,7 @@ def test_the_papers_event_is_read_as_texts() -> None:
         ('a: "x', 4, "never closed"),
         ("a: <x", 4, "never closed"),
         ('a: "x" y', 8, 'expected ";"'),
-        ("a: #NaN", 4, "neither a number"),
+        ("a: #nan", 4, "neither a number"),
     ],
 )
 def test_a_mistake_is_refused_with_its_place(text: str, column: int, said: str) -> None:
@@ -58,7 +58,7 @@ def test_a_mistake_is_refused_with_its_place(text: str, column: int, said: str) 
     assert (refused.value.column, said in str(refused.value)) == (column, True)
 
 
-@pytest.mark.parametrize("text", ["[1]", "{", '{"a": 1e999}', "[" * 100_000, '{"a": ' * 100 + "1" + "}" * 100])
+@pytest.mark.parametrize("text", ["[1]", "{", "[" * 100_000, '{"a": ' * 100 + "1" + "}" * 100])
 def test_json_that_is_no_event_is_refused(text: str) -> None:
     with pytest.raises(BadTerm):
         to_json(from_json(text))

@@ -27,6 +27,7 @@ from gsg import (
     Peer,
 )
 from gsg.http.door import HttpDoor
+from gsg.http.peer_channel import PeerChannel
 from gsg.http.protocol import (
     MAX_LIMIT,
     MAX_MESSAGE_BYTES,
@@ -450,7 +451,7 @@ class Closed:
 async def test_an_answer_to_a_connection_that_was_closed_is_dropped() -> None:
     socket: Any = Closed()
     async with Peer() as peer:
-        await Session(peer, socket).serve()
+        await Session(peer, socket, channel=PeerChannel(peer)).serve()
 
     assert socket.tried == 1
 

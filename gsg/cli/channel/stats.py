@@ -1,0 +1,42 @@
+"""``gsg channel stats``: what the channel of a peer has done, and its subscriptions."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ...tuples.escaping import one_line
+from ..connecting import peer_option, run
+from ..messages import say
+
+
+@click.command(short_help="Show what the channel of a peer has done, and its subscriptions.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@peer_option
+def command(as_json: bool, url: str) -> None:
+    """Show how many events the channel of a peer has published, delivered, sent to and received from others, which matcher it
+    uses and why, and how often each subscription matched."""
+    run(_stats(as_json, url))
+
+
+async def _stats(as_json: bool, url: str) -> None:
+    import msgspec
+
+    from ...http.client import connect
+
+    async with connect(url) as client:
+        report = await client.channel.report()
+    if as_json:
+        subscriptions = [{name: getattr(each, name) for name in each.__struct_fields__} for each in report.subscriptions]
+        said = {"name": report.name, "matcher": report.matcher, **dict(report.counts), "subscriptions": subscriptions}
+        say(json.dumps(msgspec.to_builtins(said), indent=2))
+        return
+    from ..tables import channel_table, console, print_table
+
+    output = console()
+    counts = ", ".join(f"{count:,} {name}" for name, count in report.counts)
+    output.print(one_line(f"{report.name}: {counts}"), markup=False, soft_wrap=True)
+    output.print(one_line(f"matcher {report.matcher}"), markup=False, soft_wrap=True)
+    if report.subscriptions:
+        print_table(output, channel_table(report.subscriptions))

@@ -1,0 +1,175 @@
+"""The channel of a peer, for a client of its door.
+
+async with gsg.connect() as client:
+    await client.channel.publish({"type": "error", "user": "Fred"})
+    async with await client.channel.subscribe("(= type 'error)") as events:
+        async for event in events:
+            print(event.fields)
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from ..channels import environment as environments
+from ..channels.consumers import UNREAD, Stream
+from ..channels.events import Event, fields_of
+from ..channels.notation import from_json, read, to_json
+from ..errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
+from .peer_connection import PeerConnection
+from .protocol import (
+    BYTES_PER_REQUEST,
+    TUPLES_PER_REQUEST,
+    AskChannel,
+    ChannelReport,
+    Done,
+    Dropped,
+    Ended,
+    Events,
+    OfSubscription,
+    PublishEvents,
+    Subscribed,
+    SubscribeEvents,
+    Unsubscribe,
+    error_of,
+)
+
+
+class ClientChannel:
+    """Publishes to and subscribes at the channel of the peer that a client is connected to."""
+
+    def __init__(self, connection: PeerConnection) -> None:
+        self._connection = connection
+
+    async def publish(
+        self,
+        *events: Mapping[str, Any] | str,  # Any: checked where it is copied
+        readers: Iterable[str] | None = None,
+        environment: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Publish events, in order: mappings, or texts of name-value pairs; returns how many, once they were passed on.
+
+        The rest as :meth:`gsg.channels.channel.Channel.publish`; ``readers`` may be ids of peers. Raises BadTerm, BadText, and
+        publishes none, for what is no event; PeerUnreachable where some may not have reached all.
+        """
+        texts = [to_json(read(event) if isinstance(event, str) else fields_of(event)) for event in events]
+        carried = to_json(environments.current() if environment is None else fields_of(environment))
+        named = None if readers is None else list(readers)
+        published = 0
+        for part in _parts(texts):
+            request = PublishEvents(self._connection.next_number(), part, carried, named)
+            published += (await self._connection.ask(request, Done)).count
+        return published
+
+    async def subscribe(
+        self,
+        text: str,
+        language: str = "predicate",
+        *,
+        report: str | None = None,
+        signature: Iterable[str] = (),
+        deliver: str = "each",
+        asker: str = "",
+        private: bool = False,
+        limit: int = UNREAD,
+        overflow: str = "error",
+    ) -> ChannelEvents:
+        """Ask for events; returns when whatever is published from then on comes. ``limit`` and ``overflow`` as those of
+        :class:`gsg.channels.consumers.Stream`; the rest as :meth:`gsg.channels.channel.Channel.subscribe`."""
+        connection, number = self._connection, self._connection.next_number()
+        made = ChannelEvents(connection, number, limit, overflow)
+        connection.subscriptions[number] = made
+        request = SubscribeEvents(
+            number, text, language, report, list(signature), deliver, asker, private, limit=limit, overflow=overflow
+        )
+        try:
+            await connection.ask(request, Subscribed)
+        except BaseException as error:
+            connection.subscriptions.pop(number, None)
+            if isinstance(error, asyncio.CancelledError):
+                connection.start_task(made.close())
+            raise
+        return made
+
+    async def report(self) -> ChannelReport:
+        """How the channel is, and its subscriptions."""
+        return await self._connection.ask(AskChannel(self._connection.next_number()), ChannelReport)
+
+
+class ChannelEvents:
+    """The events of one subscription: ``async for event in events``. Raises Overrun where they were read too slowly, and why the
+    connection has ended where it has; leaving the block ends the subscription."""
+
+    def __init__(self, connection: PeerConnection, number: int, limit: int, overflow: str) -> None:
+        self._connection = connection
+        self._number = number
+        self._stream = Stream(limit=limit, overflow=overflow)
+        self._ended: GsgError | None = None
+        self.dropped = 0
+        """Events that were dropped at the peer; those dropped here the stream counts."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        try:
+            return await anext(self._stream)
+        except StopAsyncIteration:
+            if self._ended is not None:
+                raise self._ended from None
+            raise
+
+    async def close(self) -> None:
+        """End the subscription; what came before can still be read."""
+        self._stream.close()
+        if self._connection.subscriptions.pop(self._number, None) is None or self._connection.lost is not None:
+            return
+        with suppress(LocalError, PeerUnreachable, PeerMisbehaved):
+            await self._connection.ask(Unsubscribe(self._connection.next_number(), self._number), Done)
+
+    def begin(self, subscribed: Subscribed) -> None:
+        """The peer has made it."""
+
+    def receive(self, message: OfSubscription) -> None:
+        """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""
+        match message:
+            case Events(_, events):
+                for source, number, text in events:
+                    self._stream.publish(Event(from_json(text), source, number))
+            case Dropped(_, why):
+                lost = error_of(why)
+                self.dropped += lost.lost if isinstance(lost, Overrun) else 0
+            case Ended(_, why):
+                self.end(error_of(why))
+            case _:
+                raise PeerMisbehaved(f"{type(message).__name__} of a subscription of a channel; expected Events")
+
+    def end(self, error: GsgError) -> None:
+        """Nothing more will come."""
+        if self._ended is None and not isinstance(error, DoorClosed):
+            self._ended = error
+        self._stream.close()
+
+
+def _parts(texts: list[str]) -> Iterator[list[str]]:
+    """The events cut into requests, each short enough in number and in bytes."""
+    part: list[str] = []
+    filled = 0
+    for text in texts:
+        if part and (len(part) >= TUPLES_PER_REQUEST or filled + 4 * len(text) > BYTES_PER_REQUEST):
+            yield part
+            part, filled = [], 0
+        part.append(text)
+        filled += 4 * len(text)
+    if part:
+        yield part
