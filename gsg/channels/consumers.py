@@ -92,7 +92,7 @@ class Stream:
                 f"a stream with limit={limit} and overflow={overflow!r}; expected at least 1, and error or drop_oldest"
             )
         self._limit = limit
-        self._drops = overflow == "drop_oldest"
+        self.drops_oldest = overflow == "drop_oldest"
         self._unread: deque[Event] = deque()
         self._characters = 0
         self._together = Unread(UNREAD_CHARACTERS) if together is None else together
@@ -113,7 +113,7 @@ class Stream:
         self._news.set()
         while len(self._unread) > self._limit or (self._is_large() and len(self._unread) > 1):
             self.dropped += 1
-            if not self._drops:
+            if not self.drops_oldest:
                 self._count(-characters_of(self._unread.pop()))
                 unread = f"{len(self._unread):,} events of {self._characters:,} characters were unread"
                 self._ended = Overrun(f"{unread}; read faster, or with overflow='drop_oldest'", lost=1)

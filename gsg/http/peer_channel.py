@@ -153,7 +153,7 @@ class ChannelClientSubscription:
         stream, dropped = self._stream, 0
         try:
             async for event in stream:
-                if stream.dropped > dropped:
+                if stream.drops_oldest and stream.dropped > dropped:
                     lost = stream.dropped - dropped
                     dropped = stream.dropped
                     await sender.send(

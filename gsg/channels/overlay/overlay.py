@@ -120,6 +120,8 @@ class Overlay:
         task = self._group.create_task(logging_failure(work))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
+        # One that is cancelled before its first step never came to await its work.
+        task.add_done_callback(lambda _: work.close())
 
     async def posted(self) -> None:
         """Wait until all that is wanted here is posted: whatever is published from then on comes."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -123,10 +123,14 @@ async def _lines() -> AsyncIterator[list[bytes]]:
     def hand_over(lines: list[bytes] | None) -> None:
         asyncio.run_coroutine_threadsafe(come.put(lines), loop).result()
 
+    # What has come at once, where a stream is buffered; a test's is in memory.
+    source: Any = sys.stdin.buffer  # Any: a stream of bytes, mostly with read1
+    read_some: Callable[[int], bytes] = getattr(source, "read1", source.read)
+
     def read() -> None:
         rest = b""
         with suppress(RuntimeError):  # the loop is closed: nobody asks any more
-            while piece := sys.stdin.buffer.read1(PIECE_BYTES):
+            while piece := read_some(PIECE_BYTES):
                 *lines, rest = (rest + piece).split(b"\n")
                 hand_over(lines)
             hand_over([rest])

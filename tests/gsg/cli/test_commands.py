@@ -422,6 +422,7 @@ def test_help_lists_the_commands() -> None:
         "peer",
         "publish",
         "subscribe",
+        "channel",
         "explain",
         "status",
         "simulate",
