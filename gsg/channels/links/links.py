@@ -17,8 +17,6 @@ from ipaddress import ip_address
 from types import TracebackType
 from typing import Final, Self
 
-import msgspec
-
 from ...errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, reason
 from ..channel import Channel
 from .messages import MAX_FRAME, Hello, Interests, Message, Taken, decode, encode
@@ -143,7 +141,7 @@ class Links:
             self.routing.link_up(hello)
             self._news.set()
             await self._talk(reader, origin)
-        except (GsgError, msgspec.DecodeError, ValueError) as error:
+        except GsgError as error:
             log.warning("channel %s: a link is ended: %s", self._channel.name, error)
         except (OSError, EOFError, TimeoutError) as error:
             log.info("channel %s: a link broke: %s", self._channel.name, error or type(error).__name__)
@@ -206,7 +204,7 @@ class Links:
 
 
 async def _frame(reader: asyncio.StreamReader) -> Message:
-    """The next message. Raises OSError, EOFError, PeerMisbehaved, and what :func:`decode` raises."""
+    """The next message. Raises OSError, EOFError, PeerMisbehaved."""
     length = int.from_bytes(await reader.readexactly(4), "big")
     if length > MAX_FRAME:
         raise PeerMisbehaved(f"a frame of {length:,} bytes; expected at most {MAX_FRAME:,} from a channel")

@@ -6,9 +6,9 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from ...errors import BadTerm
-from ..events import Event, fields_of
-from ..values import Reference, Value
+from ...errors import BadTerm, PeerMisbehaved
+from ..events import MAX_BITS, Event, fields_of
+from ..values import Reference
 
 VERSION: Final = 1
 """Of these messages; a channel that speaks another one is refused by name."""
@@ -62,22 +62,23 @@ class Taken(msgspec.Struct, frozen=True, array_like=True, tag=3):
 Message: TypeAlias = Hello | Interests | Told | Taken
 REFERENCE: Final = 1
 """The msgpack extension by which a reference travels."""
+WHOLE: Final = 2
+"""The same for a whole number that msgpack has no form for, below -2^63 or from 2^64 on: two's complement, the high byte first."""
+MAX_WHOLE_BYTES: Final = MAX_BITS // 8 + 1
+"""Of such a number, its sign counted; a longer one is refused unread, as no event holds it."""
 
 
-def _extended(value: Any) -> msgspec.msgpack.Ext:  # Any: what msgspec does not know
-    if isinstance(value, Reference):
-        return msgspec.msgpack.Ext(REFERENCE, value.address.encode())
-    # By this, and nothing else, msgspec is told that a value cannot be encoded; events.py lets no such value in.
-    raise NotImplementedError(type(value).__name__)
+def _from_extension(code: int, data: memoryview) -> Reference | int:
+    if code == REFERENCE:
+        return Reference(bytes(data).decode())
+    if code != WHOLE:
+        raise ValueError(f"extension {code}; expected {REFERENCE}, a reference, or {WHOLE}, a whole number")
+    if len(data) > MAX_WHOLE_BYTES:
+        raise ValueError(f"a whole number of {len(data):,} bytes; expected at most {MAX_WHOLE_BYTES}")
+    return int.from_bytes(data, "big", signed=True)
 
 
-def _from_extension(code: int, data: memoryview) -> Reference:
-    if code != REFERENCE:
-        raise ValueError(f"extension {code}; expected {REFERENCE}, a reference")
-    return Reference(bytes(data).decode())
-
-
-_encoder = msgspec.msgpack.Encoder(enc_hook=_extended)
+_encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Message, ext_hook=_from_extension)
 _body_decoder = msgspec.msgpack.Decoder(_Body, ext_hook=_from_extension)
 
@@ -89,22 +90,46 @@ def encode(message: Message) -> bytes:
 
 
 def decode(body: bytes) -> Message:
-    """The message of a frame, without its length. Raises msgspec.DecodeError, msgspec.ValidationError, ValueError."""
-    message: Message = _decoder.decode(body)
+    """The message of a frame, without its length. Raises PeerMisbehaved for what is none."""
+    try:
+        message: Message = _decoder.decode(body)
+    except Exception as error:  # whatever bytes bring about, such as a RecursionError, is the fault of who sent them
+        raise PeerMisbehaved(f"a frame of {len(body):,} bytes is no message of a channel: {error}") from None
     return message
 
 
 def body_of(event: Event) -> msgspec.Raw:
     """An event as it travels."""
     readers = None if event.readers is None else sorted(event.readers)
-    return msgspec.Raw(_encoder.encode(_Body(event.source, event.number, event.fields, dict(event.environment), readers)))
+    fields, environment = _as_sent(event.fields), _as_sent(dict(event.environment))
+    return msgspec.Raw(_encoder.encode(_Body(event.source, event.number, fields, environment, readers)))
+
+
+def _as_sent(value: Any) -> Any:  # Any: a value of an event, and what msgspec encodes in its place
+    """A copy in which extensions stand for what msgpack has no form for: msgspec would make a mapping of a reference, and asks
+    about neither that nor large numbers. The depth of values is bounded where events are made."""
+    kind = type(value)
+    if kind is dict:
+        return {name: _as_sent(each) for name, each in value.items()}
+    if kind is list:
+        return [_as_sent(each) for each in value]
+    if kind is Reference:
+        return msgspec.msgpack.Ext(REFERENCE, value.address.encode())
+    if kind is int and not -(2**63) <= value < 2**64:
+        return msgspec.msgpack.Ext(WHOLE, value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True))
+    return value
 
 
 def event_of(message: Told) -> Event:
-    """The event of a message. Raises BadTerm for what is none, msgspec.DecodeError and ValueError for what cannot be read."""
-    body: _Body = _body_decoder.decode(message.body)
+    """The event of a message. Raises PeerMisbehaved for what is none."""
+    try:
+        body: _Body = _body_decoder.decode(message.body)
+        fields, environment = fields_of(body.fields), fields_of(body.environment)
+    except BadTerm as error:
+        raise PeerMisbehaved(f"what is no event: {error}") from None
+    except Exception as error:  # as in decode
+        raise PeerMisbehaved(f"an event that cannot be read: {error}") from None
     if len(body.source) > MAX_NAME:
-        raise BadTerm(f"a source of {len(body.source):,} characters; expected at most {MAX_NAME}")
+        raise PeerMisbehaved(f"a source of {len(body.source):,} characters; expected at most {MAX_NAME}")
     readers = None if body.readers is None else frozenset(body.readers)
-    environment: dict[str, Value] = fields_of(body.environment)
-    return Event(fields_of(body.fields), body.source, body.number, environment, readers)
+    return Event(fields, body.source, body.number, environment, readers)

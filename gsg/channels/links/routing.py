@@ -23,7 +23,7 @@ from typing import Final
 
 import msgspec
 
-from ...errors import BadTerm, BadText, PeerMisbehaved
+from ...errors import BadText, PeerMisbehaved
 from ..channel import Channel
 from ..events import Event
 from ..languages.expressions import TRUE, Condition
@@ -204,8 +204,8 @@ class Routing:
         link.taken = message.number
         try:
             event = event_of(message)
-        except (BadTerm, msgspec.DecodeError, ValueError) as error:
-            raise PeerMisbehaved(f"channel {link.name} tells of what is no event: {error}") from None
+        except PeerMisbehaved as error:
+            raise PeerMisbehaved(f"channel {link.name} tells of {error}") from None
         self._taking = link.origin, event
         try:
             self._channel.publish(event)
