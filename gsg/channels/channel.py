@@ -109,6 +109,8 @@ class Channel:
         """Called when the closure may be another one."""
         self.on_event: list[Callable[[Event], None]] = []
         """Called with each event that came for the first time, before consumers are told."""
+        self.announced_version = 0
+        """Of what its links have told of it last. Later links go on from there, as others take no lower one."""
         self.published = 0
         """Events that came to it for the first time."""
         self.delivered = 0
