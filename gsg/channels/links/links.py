@@ -128,6 +128,11 @@ class Links:
         """Wait until the interests of so many other channels are known: what they want is sent to them from then on."""
         await self._wait_until(lambda: self.routing.known >= count)
 
+    async def reaches(self, origins: Iterable[str]) -> None:
+        """Wait until these other channels are reached and their interests known, and no others, such as earlier lives of theirs."""
+        wanted = frozenset(origins)
+        await self._wait_until(lambda: self.routing.reached == wanted)
+
     async def without_links(self) -> None:
         """Wait until there is no link."""
         await self._wait_until(lambda: not self.routing.neighbours)

@@ -7,7 +7,8 @@ would be taken for new by one after another, in circles without end.
 
 An event goes along a link where somebody behind it wants it, and nobody is behind a link who is reached only through this channel
 itself. In a circle it comes from both sides and is taken once, so it arrives although a channel on one side dies. Links keep their
-order and channels pass on in the order in which they take, so the events of one source are taken in order everywhere.
+order and channels pass on in the order in which they take, so the events of one source are taken in order everywhere while links
+stay as they are or break. When a new link makes a shorter way, what goes along it may overtake what is on the longer way still.
 
 What was told on a link is kept until it was taken there: a link that breaks and comes back goes on where it was, for OWED_S.
 
@@ -203,10 +204,15 @@ class Routing:
         return sorted(link.name for link in self._links.values() if link.state is State.UP)
 
     @property
-    def known(self) -> int:
-        """Of how many other channels that are reached now the interests are known."""
+    def reached(self) -> frozenset[str]:
+        """The origins of other channels that are reached now and whose interests are known."""
         up = (self._behind[link.origin] for link in self._links.values() if link.state is State.UP)
-        return len(self._known.keys() & set().union(*up))
+        return frozenset[str]().union(*up) & self._known.keys()
+
+    @property
+    def known(self) -> int:
+        """How many these are."""
+        return len(self.reached)
 
     @property
     def owed(self) -> int:

@@ -83,8 +83,8 @@ def free_port() -> int:
 class Pair:
     """Two channels: one sends events there, and the other one sends them back."""
 
-    def __init__(self) -> None:
-        self.one, self.other, self._back = Channel("c0"), Channel("c1"), Stream()
+    def __init__(self, one: str = "c0", other: str = "c1") -> None:
+        self.one, self.other, self._back = Channel(one), Channel(other), Stream()
         self.one.subscribe(self._back, "(exists back)")
         self.other.subscribe(lambda event: self.other.publish({"back": event.fields["there"]}), "(exists there)")
 
@@ -95,7 +95,10 @@ class Pair:
             assert (await anext(self._back)).fields == {"back": number}
 
 
-async def test_of_two_channels_that_call_each_other_one_socket_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("names", [("c0", "c1"), ("c1", "c0")], ids=["of the first", "of the second"])
+async def test_of_two_channels_that_call_each_other_one_socket_is_kept(
+    names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("gsg.channels.links.links.AGAIN_S", (0.0,))
     did: Counter[str] = Counter()
     link_up, hello = Routing.link_up, Routing.hello
@@ -110,14 +113,14 @@ async def test_of_two_channels_that_call_each_other_one_socket_is_kept(monkeypat
 
     monkeypatch.setattr(Routing, "link_up", counted_up)
     monkeypatch.setattr(Routing, "hello", counted_hello)
-    pair, port = Pair(), free_port()
+    pair, port = Pair(*names), free_port()
     async with asyncio.timeout(30), Links(pair.one, to=[("127.0.0.1", port)]) as first:
         async with Links(pair.other, listen=("127.0.0.1", port), to=[first.address]) as second:
             await first.knows(1)
             await second.knows(1)
             await pair.echo(100)
 
-            assert (first.routing.neighbours, second.routing.neighbours) == (["c1"], ["c0"])
+            assert (first.routing.neighbours, second.routing.neighbours) == ([names[1]], [names[0]])
             # Each side says two hellos on each of two sockets, and on a third one where it called too early.
             assert did["up"] <= 4
             assert did["hello"] <= 12
