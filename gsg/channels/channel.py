@@ -111,6 +111,8 @@ class Channel:
         """Called with what somebody wants from now on (1) or no more (-1), as others may know it, and who asks."""
         self.on_event: list[Callable[[Event], None]] = []
         """Called with each event that came for the first time, before consumers are told."""
+        self.announced_version = 0
+        """Of what its links have told of it last. Later links go on from there, as others take no lower one."""
         self.published = 0
         """Events that came to it for the first time."""
         self.delivered = 0
