@@ -7,7 +7,6 @@ An agent's consumer is its owner: what the agent prints comes as events ``{"prin
 from __future__ import annotations
 
 import heapq
-from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
@@ -16,6 +15,7 @@ from .agent.limits import MAX_RECENT
 from .agent.program import Program
 from .events import Event
 from .languages.expressions import Condition
+from .remembered import Remembered
 from .ticket import Ticket
 from .values import Value
 
@@ -57,7 +57,7 @@ class AgentTickets:
         were not cancelled, and KEPT_CANCELLED."""
         self._active_timers: set[tuple[int, int]] = set()
         """Timers that were not cancelled: the ticket's number and the agent's own ticket. Limit: that of the agents' tickets."""
-        self._recent: deque[Event] = deque(maxlen=MAX_RECENT)
+        self._recent: Remembered[Event] = Remembered(MAX_RECENT)
         """For agents to search; kept while there are any."""
         self.stopped = 0
         """Agents that were stopped since the start."""

@@ -16,23 +16,21 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import Context
 from dataclasses import replace
 from itertools import chain
 from random import SystemRandom
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from ..errors import BadTerm, LocalError, Refused
 from . import environment as environments
-from . import temporal
-from .agent import program
 from .agent.agent import Outcome
 from .agent.program import Program
 from .agent_tickets import AgentTickets, told_to_owner
+from .asked import Deliver, read_asked
 from .closure import closure_of
 from .events import Event, fields_of
-from .languages import predicate, propositional
 from .languages.expressions import FALSE, TRUE, Condition, Exists, Field
-from .languages.predicate import all_of
 from .languages.relations import Make, Relations
 from .languages.signature import required_fields
 from .languages.why_not import why_not
@@ -40,12 +38,11 @@ from .languages.writing import written
 from .matchers.auto import Auto
 from .matchers.matcher import Matcher
 from .notation import read as read_notation
-from .report import parse as parse_report
 from .seen import SeenEvents
 from .temporal import TemporalQuery
 from .temporal.matcher import Match
 from .temporal_tickets import TemporalTickets, fields_of_match, readers_of_match
-from .ticket import TRANSITIONS, Asked, Consume, Deliver, State, Ticket
+from .ticket import TRANSITIONS, Consume, Consumer, State, Ticket
 from .values import Value
 
 log = logging.getLogger(__name__)
@@ -56,16 +53,11 @@ MAX_NAME: Final = 200
 MAX_TICKETS: Final = 1_000_000
 """Subscriptions of one channel; one more is refused."""
 MAX_PENDING: Final = 10_000
-"""Events that consumers have published while they were told of others; one more is refused, to whoever publishes it."""
+PENDING_CHARACTERS: Final = 64 * 1024 * 1024
+"""Events that consumers have published while they were told of others, and the characters of all that one event brought about; one
+more is refused, to whoever publishes it."""
 MAX_CASCADE: Final = 100_000
 """Events that one call of publish may bring about; beyond, what is pending is dropped, counted and told."""
-
-
-class Consumer(Protocol):
-    """Whatever an event can be published to."""
-
-    def publish(self, event: Event) -> object:
-        """Do whatever it wants with an event."""
 
 
 class Channel:
@@ -102,11 +94,11 @@ class Channel:
         """Where asyncio runs: calls :meth:`advance` when it is due."""
         self._seen = SeenEvents()
         self._pending: deque[Event] = deque()
-        """Published while others are told of an event. Limit: MAX_PENDING."""
+        """Published while others are told of an event. Limits: MAX_PENDING, PENDING_CHARACTERS."""
+        self._pending_characters = 0
+        """Of all that was published in this cascade."""
         self._is_telling = False
         self._closure: Condition | None = None
-        self.on_interests: list[Callable[[], None]] = []
-        """Called when the closure may be another one."""
         self.on_interest: list[Callable[[Condition, str, int], None]] = []
         """Called with what somebody wants from now on (1) or no more (-1), as others may know it, and who asks."""
         self.on_event: list[Callable[[Event], None]] = []
@@ -117,7 +109,7 @@ class Channel:
         """Events that came to it for the first time."""
         self.delivered = 0
         self.dropped = 0
-        """Events of a cascade that went beyond MAX_CASCADE."""
+        """Events of a cascade that went beyond MAX_CASCADE, or was ended by an error."""
         self.withheld = 0
         """Deliveries that did not happen because the event names other readers."""
 
@@ -141,18 +133,28 @@ class Channel:
         context carries. Returns the event with its source and number. Raises BadTerm, BadText, and Refused where consumers publish
         without end.
         """
-        made = event if isinstance(event, Event) and event.source else self._new(event, readers, environment)
-        if self._is_telling and len(self._pending) >= MAX_PENDING:
-            raise Refused(
-                f"an event was not published: {MAX_PENDING:,} that consumers published while told of others wait already; "
-                "look for consumers that answer each event with events that they are told of again"
-            )
+        if isinstance(event, Event) and event.source:
+            if readers is not None or environment is not None:
+                raise LocalError(f"readers or environment of an event of {event.source}, which has its own; leave them out")
+            made = event
+        else:
+            made = self._new(event, readers, environment)
+        if self._is_telling:
+            self._check_pending(made)
         if self._seen.is_new(made.source, made.number):
             self.published += 1
             self._pending.append(made)
             if not self._is_telling:
                 self._tell_pending()
         return made
+
+    def _check_pending(self, more: Event) -> None:
+        self._pending_characters += more.size()
+        if len(self._pending) >= MAX_PENDING or self._pending_characters > PENDING_CHARACTERS:
+            raise Refused(
+                f"an event was not published: {len(self._pending):,} that consumers published while told of others wait already; "
+                "look for consumers that answer each event with events that they are told of again"
+            )
 
     def _new(
         self, event: Event | Mapping[str, Any] | str, readers: Iterable[str] | None, environment: Mapping[str, Any] | None
@@ -163,6 +165,8 @@ class Channel:
             event = event.fields
         fields = read_notation(event) if isinstance(event, str) else fields_of(event)
         carried = environments.current() if environment is None else fields_of(environment)
+        if isinstance(readers, str):
+            raise LocalError(f"readers={readers!r}; expected a collection of names, such as [{readers!r}]")
         self._last_event += 1
         return Event(fields, self.source, self._last_event, carried, None if readers is None else frozenset(readers))
 
@@ -184,12 +188,13 @@ class Channel:
             while self._pending:
                 told += 1
                 if told > MAX_CASCADE:
-                    self.dropped += len(self._pending)
                     log.error("channel %s: one event brought about %d others; %d are dropped", self.name, told, len(self._pending))
                     break
                 self._tell(self._pending.popleft())
         finally:
+            self.dropped += len(self._pending)
             self._pending.clear()
+            self._pending_characters = 0
             self._is_telling = False
 
     def _tell(self, event: Event) -> None:
@@ -261,7 +266,9 @@ class Channel:
         due = [due_s for due_s in (self._temporal.next_s, self._agents.next_s) if due_s is not None]
         if due:
             with contextlib.suppress(RuntimeError):  # where asyncio does not run, whoever owns the channel calls advance
-                self._timer = asyncio.get_running_loop().call_later(max(0.0, min(due) - self._clock()), self.advance)
+                self._timer = asyncio.get_running_loop().call_later(
+                    max(0.0, min(due) - self._clock()), self.advance, context=Context()
+                )
 
     def _deliver(self, ticket: Ticket, event: Event, *, is_match: bool = True) -> None:
         ticket.matched += is_match
@@ -306,41 +313,22 @@ class Channel:
         """
         if len(self._tickets) >= MAX_TICKETS:
             raise LocalError(f"channel {self.name} has {MAX_TICKETS:,} subscriptions, the most that it may have; cancel some")
-        asked = self._asked(text, language, report, deliver, signature)
+        asked = read_asked(text, language, self.relations, report=report, deliver=deliver, signature=signature)
         consume = consumer if callable(consumer) else consumer.publish
         self._last_ticket += 1
         ticket = Ticket(self._last_ticket, asked, consume, self, asker, private)
         self._tickets[ticket.number] = ticket
-        self._wait(ticket)
+        self._wait(ticket, tells_old=True)
         return ticket
-
-    def _asked(self, text: str, language: str, report: str | None, deliver: str, signature: Iterable[str]) -> Asked:
-        try:
-            way = Deliver(deliver)
-        except ValueError:
-            raise LocalError(f"deliver={deliver!r}; expected each, first, last or once") from None
-        made = None if report is None else parse_report(report)
-        if language == "predicate":
-            asks: Condition | TemporalQuery | Program = predicate.parse(text, self.relations)
-        elif language == "propositional":
-            asks = propositional.parse(text)
-        elif language == "temporal":
-            asks = temporal.parse(text, self.relations)
-        elif language == "agent":
-            asks = program.parse(text, self.relations)
-        else:
-            raise LocalError(f"a subscription in {language!r}; expected propositional, predicate, temporal or agent")
-        required = tuple(sorted(signature))
-        if required:
-            if isinstance(asks, (TemporalQuery, Program)):
-                raise LocalError(f"signature={required} of a subscription in {language!r}; expected propositional or predicate")
-            asks = all_of([*(Exists(Field((name,))) for name in required), asks])
-        return Asked(text, language, asks, made, way, required)
 
     def modify(self, ticket: Ticket, text: str, *, language: str | None, report: str | None, deliver: str | None) -> None:
         """As :meth:`Ticket.modify`."""
-        before = ticket.asked
-        asked = self._asked(text, language or before.language, report, deliver or before.deliver.value, before.signature)
+        before, way = ticket.asked, deliver or ticket.asked.deliver.value
+        if ticket.state is State.CANCELLED:
+            raise LocalError(f"subscription {ticket.number} was cancelled; subscribe again")
+        asked = read_asked(
+            text, language or before.language, self.relations, report=report, deliver=way, signature=before.signature
+        )
         if report is None:
             asked = replace(asked, report=before.report)
         if ticket.state is not State.ACTIVE:
@@ -355,7 +343,7 @@ class Channel:
             return
         self._wait_no_more(ticket)
         ticket.asked = asked
-        self._wait(ticket)
+        self._wait(ticket, tells_old=True)
 
     def enter_state(self, ticket: Ticket, state: State) -> None:
         """Suspend, resume or cancel a subscription; what it is already it stays. Raises LocalError for one that was cancelled."""
@@ -367,16 +355,16 @@ class Channel:
             self._wait_no_more(ticket)
         ticket.state = state
         if state is State.ACTIVE:
-            self._wait(ticket)
+            self._wait(ticket, tells_old=False)
         if state is State.CANCELLED:
             del self._tickets[ticket.number]
 
-    def _wait(self, ticket: Ticket) -> None:
+    def _wait(self, ticket: Ticket, *, tells_old: bool) -> None:
         asks = ticket.asked.asks
         if isinstance(asks, TemporalQuery):
             self._last_condition += 1
             number = self._number_of[ticket.number] = self._last_condition
-            matches = self._temporal.insert(number, ticket, asks, self._clock())
+            matches = self._temporal.insert(number, ticket, asks, self._clock(), tells_old=tells_old)
             self._interests_changed(ticket, asks.interest, 1)
             self._deliver_matches(matches)
             self._set_timer()
@@ -413,12 +401,8 @@ class Channel:
 
     def _interests_changed(self, ticket: Ticket, condition: Condition, sign: int) -> None:
         self._closure = None
-        for hear in self.on_interests:
-            hear()
-        if self.on_interest:
-            shown = _shown(ticket, condition)
-            for hear_one in self.on_interest:
-                hear_one(shown, ticket.asker, sign)
+        for hear in self.on_interest:
+            hear(_shown(ticket, condition), ticket.asker, sign)
 
     # --- what is asked about it ------------------------------------------------------------
 

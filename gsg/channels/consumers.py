@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from ..errors import DoorClosed, LocalError, Overrun
-from .events import Event, characters_of
+from .events import Event
 from .notation import to_json
 
 LOG_BYTES: Final = 10 * 1024 * 1024
@@ -108,17 +108,17 @@ class Stream:
             if isinstance(self._ended, Overrun):
                 self._ended.lost = self.dropped
             return
-        self._count(characters_of(event))
+        self._count(event.size())
         self._unread.append(event)
         self._news.set()
         while len(self._unread) > self._limit or (self._is_large() and len(self._unread) > 1):
             self.dropped += 1
             if not self.drops_oldest:
-                self._count(-characters_of(self._unread.pop()))
+                self._count(-self._unread.pop().size())
                 unread = f"{len(self._unread):,} events of {self._characters:,} characters were unread"
                 self._ended = Overrun(f"{unread}; read faster, or with overflow='drop_oldest'", lost=1)
                 return
-            self._count(-characters_of(self._unread.popleft()))
+            self._count(-self._unread.popleft().size())
 
     def _count(self, more: int) -> None:
         self._characters += more
@@ -148,7 +148,7 @@ class Stream:
     def take(self) -> Event:
         """The oldest event that is unread, of one at least."""
         event = self._unread.popleft()
-        self._count(-characters_of(event))
+        self._count(-event.size())
         return event
 
     def __len__(self) -> int:

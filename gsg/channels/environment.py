@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final, ParamSpec, TypeVar
 
 from ..errors import BadTerm
@@ -70,7 +70,11 @@ def for_process(system: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 def _of_process() -> Mapping[str, Value]:
-    text = os.environ.get(VARIABLE, "")
+    return _read(os.environ.get(VARIABLE, ""))
+
+
+@lru_cache(maxsize=1)
+def _read(text: str) -> Mapping[str, Value]:
     if not text or len(text) > MAX_CHARACTERS:
         return {}
     try:

@@ -12,14 +12,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
+from ..errors import GsgError
 from . import environment
 from .channel import Channel
+
+log = logging.getLogger(__name__)
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -66,4 +70,7 @@ def _told(channel: Channel, name: str, clock: Callable[[], float]) -> Iterator[N
         event["failed"] = f"{type(error).__name__}: {error}"
         raise
     finally:
-        channel.publish({**event, "seconds": clock() - began_s})
+        try:
+            channel.publish({**event, "seconds": clock() - began_s})
+        except GsgError as error:  # the call has ended as it has: its trace is not to change that
+            log.warning("channel %s: a call of %s is not traced: %s", channel.name, name, error)

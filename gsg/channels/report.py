@@ -53,9 +53,10 @@ def _report(node: Node) -> Report:
         if isinstance(item, Atom) and item.is_keyword("*"):
             everything = True
         elif isinstance(item, Form) and item.operator not in ("field", "env"):
-            if len(item.items) != 2 or not isinstance(item.items[0], Atom) or item.items[0].kind is not Kind.SYMBOL:
+            first = item.items[0] if len(item.items) == 2 else None
+            if not isinstance(first, Atom) or first.kind is not Kind.SYMBOL or not first.value:
                 raise Mistake(item.start, "a part of a report that is no (name value); expected one such as (who userid)")
-            parts.append((str(item.items[0].value), reader.value(item.items[1])))
+            parts.append((str(first.value), reader.value(item.items[1])))
         else:
             field = reader.field(item)
             parts.append((field.path[-1], field))

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from .asked import Deliver
 from .events import Event
 from .languages.expressions import Condition
 from .languages.relations import Relations
 from .temporal.matcher import Match, Stopped, TemporalMatcher
 from .temporal.query import TemporalQuery
-from .ticket import Deliver, Ticket
+from .ticket import Ticket
 from .values import Value
 
 
@@ -22,13 +23,16 @@ class TemporalTickets:
     """Tickets by the number under which their query is matched."""
 
     def __init__(self, relations: Relations) -> None:
+        self._relations = relations
         self._matcher = TemporalMatcher(relations)
         self._waits: dict[int, tuple[Ticket, TemporalQuery]] = {}
 
-    def insert(self, number: int, ticket: Ticket, query: TemporalQuery, now_s: float) -> list[tuple[Ticket, Match]]:
-        """Let a ticket wait; its matches among the events that are remembered."""
+    def insert(
+        self, number: int, ticket: Ticket, query: TemporalQuery, now_s: float, *, tells_old: bool
+    ) -> list[tuple[Ticket, Match]]:
+        """Let a ticket wait; its matches among the events that are remembered, where it ``tells_old`` ones."""
         self._waits[number] = ticket, query
-        return list(self._chosen(self._matcher.insert(number, query, now_s)))
+        return list(self._chosen(self._matcher.insert(number, query, now_s, tells_old=tells_old)))
 
     def modify(self, number: int, ticket: Ticket, query: TemporalQuery, now_s: float) -> None:
         """Let a ticket wait for something else, from now on."""
@@ -39,6 +43,9 @@ class TemporalTickets:
         """Let a ticket wait no more."""
         del self._waits[number]
         self._matcher.remove(number)
+        if not self._waits:
+            # Nothing is told to it from now on, so what it remembers would not be what happened last.
+            self._matcher = TemporalMatcher(self._relations)
 
     def happened(self, event: Event, now_s: float) -> list[tuple[Ticket, Match]]:
         """The matches to deliver that an event brings, or that were due before it."""

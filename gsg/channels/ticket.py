@@ -13,13 +13,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from .agent.program import Program
+from .asked import Asked
 from .events import Event
-from .languages.expressions import Condition
-from .report import Report
-from .temporal.query import TemporalQuery
 
 Consume = Callable[[Event], object]
+
+
+class Consumer(Protocol):
+    """Whatever an event can be published to."""
+
+    def publish(self, event: Event) -> object:
+        """Do whatever it wants with an event."""
 
 
 class State(Enum):
@@ -35,29 +39,6 @@ TRANSITIONS = {
     State.SUSPENDED: {State.ACTIVE, State.CANCELLED},
     State.CANCELLED: set[State](),
 }
-
-
-class Deliver(Enum):
-    """Which matches of one event are delivered."""
-
-    EACH = "each"
-    FIRST = "first"
-    LAST = "last"
-    ONCE = "once"
-    """The first ever; then the subscription is cancelled."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was subscribed to."""
-
-    text: str
-    language: str
-    asks: Condition | TemporalQuery | Program
-    report: Report | None = None
-    deliver: Deliver = Deliver.EACH
-    signature: tuple[str, ...] = ()
-    """Fields that an event has to have besides."""
 
 
 class Owner(Protocol):

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple, Self
 
 from ...errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, reason
 from ..channel import Channel
+from ..languages.expressions import Condition
 from .messages import MAX_FRAME, MAX_NAME, Hello, Interests, Message, Taken, decode, encode
 from .routing import KNOWN_CHARACTERS, MAX_CHARACTERS, MAX_ORIGINS, MAX_OWED, OWED_BYTES, Routing
 
@@ -84,7 +85,7 @@ class Links:
             if isinstance(error, OSError):
                 raise DoorClosed(f"channel {self._channel.name} cannot listen at {_shown(self._listen)}: {reason(error)}") from None
             raise
-        self._channel.on_interests.append(self._interests_changed)
+        self._channel.on_interest.append(self._interests_changed)
         for address in self._to:
             self._start(self._keep_link(address))
         self._start(self._beat())
@@ -99,12 +100,12 @@ class Links:
             await self._server.wait_closed()
         finally:
             # What the channel hears of from now on is not for these links.
-            self._channel.on_interests.remove(self._interests_changed)
+            self._channel.on_interest.remove(self._interests_changed)
             self.routing.close()
             if self._announcing is not None:
                 self._announcing.cancel()
 
-    def _interests_changed(self) -> None:
+    def _interests_changed(self, condition: Condition, asker: str, sign: int) -> None:
         """Tell others at the end of this turn of the loop: the closure takes long where there are many subscriptions, and who
         subscribes once mostly does so again."""
         if self._announcing is None:

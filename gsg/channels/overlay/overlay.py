@@ -30,7 +30,7 @@ from ...peer import Peer
 from ...tuples.terms import Term, Tuple
 from ...wire.messages import Event as TupleEvent
 from ..channel import Channel
-from ..events import Event, characters_of
+from ..events import Event
 from ..languages.expressions import TRUE, Condition
 from .event_tests import test_of
 from .event_tuples import FEATURE_PLACE, event_of, place_of, source_of, tuples_for_others, tuples_under
@@ -146,7 +146,7 @@ class Overlay:
         if event is self._taking:
             return
         self._entered += 1
-        characters = characters_of(event)
+        characters = event.size()
         if len(self._unsent) >= MAX_UNSENT or self._unsent_characters + characters > UNSENT_CHARACTERS:
             self.lost += 1
             self._handled += 1
@@ -160,7 +160,7 @@ class Overlay:
     async def _send_pending(self) -> None:
         while self._unsent:
             some = [self._unsent.popleft() for _ in range(min(AT_ONCE, len(self._unsent)))]
-            self._unsent_characters -= sum(map(characters_of, some))
+            self._unsent_characters -= sum(event.size() for event in some)
             for audience, events in groupby(some, _audience_of):
                 await self._send_all(list(events), audience)
             self._done.set()

@@ -20,6 +20,7 @@ from ..languages.relations import Relations
 from ..languages.source import LazyTest
 from ..matchers.compile import Compile
 from ..matchers.matcher import Matcher
+from ..remembered import Remembered
 from ..values import Value
 from .absence import Absences, Timers
 from .index import Record
@@ -29,7 +30,8 @@ from .query import TemporalQuery, Window
 from .search import Found, Search, TooManySteps
 
 MAX_EVENTS: Final = 1_000
-"""That are remembered, unless said otherwise; the oldest is forgotten first. Each is at most as large as events.py says."""
+"""That are remembered, unless said otherwise, and no more characters of them than remembered.py says; the oldest is forgotten
+first."""
 SWEPT: Final = 8
 """Events after which one more memory is looked through for what has left its window."""
 
@@ -80,6 +82,18 @@ class Match:
         return f"Match(number={self.number}, arrivals={self.arrivals}, bindings={self.bindings})"
 
 
+class _Happened(NamedTuple):
+    """An event that is remembered, with its arrival number and its time."""
+
+    event: Event
+    arrival: int
+    time_s: float
+
+    def size(self) -> int:
+        """That of the event."""
+        return self.event.size()
+
+
 class Stopped(NamedTuple):
     """A subscription has ended, since it exceeded a limit."""
 
@@ -114,7 +128,7 @@ class TemporalMatcher:
         self._alpha_numbers = count(1)
         self._standing: dict[int, _Standing] = {}
         self._timers = Timers()
-        self._history: deque[tuple[Event, int, float]] = deque(maxlen=max_events)
+        self._history: Remembered[_Happened] = Remembered(max_events)
         self._sweep: deque[Memory] = deque()
         """All memories: with some events, one of them lets go of what has left its window, though no event enters it."""
         self._stopped: list[Stopped] = []
@@ -123,12 +137,13 @@ class TemporalMatcher:
 
     # --- subscriptions --------------------------------------------------------------------------------------------------------
 
-    def insert(self, number: int, query: TemporalQuery, now_s: float) -> list[Match]:
-        """Let a query be matched. Gives its matches among the remembered events that are in its window now.
+    def insert(self, number: int, query: TemporalQuery, now_s: float, *, tells_old: bool = True) -> list[Match]:
+        """Let a query be matched. Gives its matches among the remembered events that are in its window now; unless it ``tells_old``
+        ones, of these alone what waits for an absence that is not over.
 
         Raises ValueError for the number of another one.
         """
-        return self._insert(number, query, now_s, tells_old=True)
+        return self._insert(number, query, now_s, tells_old=tells_old)
 
     def modify(self, number: int, query: TemporalQuery, now_s: float) -> None:
         """Put a query in the place of another. What is a match already is not told again: of the remembered events, alone they are
@@ -166,7 +181,7 @@ class TemporalMatcher:
         self._now_s = now_s = max(now_s, self._now_s)
         told = self.advance(now_s) if self._timers else []
         self._arrivals = arrivals = self._arrivals + 1
-        self._history.append((event, arrivals, now_s))
+        self._history.append(_Happened(event, arrivals, now_s))
         if self._sweep and arrivals % SWEPT == 0:
             self._sweep.rotate(1)
             self._sweep[0].forget(arrivals, now_s)
@@ -220,7 +235,7 @@ class TemporalMatcher:
         memory = alpha.memories.get((shape, window))
         if memory is None:
             last = min(self._max_events, window.last or self._max_events)
-            memory = alpha.memories[shape, window] = Memory(shape, window, last)
+            memory = alpha.memories[shape, window] = Memory(shape, window, last, self._history)
             test = LazyTest(shape.condition, self._relations)
             for event, arrival, time_s in self._history:
                 if test(event.fields, event.environment):

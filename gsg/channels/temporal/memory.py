@@ -17,6 +17,7 @@ from typing import Any
 
 from ..events import Event
 from ..languages.expressions import Field, Origin
+from ..remembered import Remembered
 from ..values import equal, value_at
 from .index import NO_KEY, Index, Record, equality_key
 from .plan import Shape
@@ -24,12 +25,14 @@ from .query import Window
 
 
 class Memory:
-    """The events of a window, of at most ``last`` of all events, that have a shape."""
+    """The events of a window, of at most ``last`` of all events, that have a shape and are ``remembered``, whose arrival numbers
+    count from 1."""
 
-    def __init__(self, shape: Shape, window: Window, last: int) -> None:
+    def __init__(self, shape: Shape, window: Window, last: int, remembered: Remembered[Any]) -> None:  # Any: whatever is counted
         self.shape = shape
         self.window = window
         self._last = last
+        self._remembered = remembered
         self._within_s = math.inf if window.within_s is None else window.within_s
         self.records: deque[Record] = deque()
         """In the order of arrival; at most ``last``."""
@@ -62,7 +65,8 @@ class Memory:
     def forget(self, arrivals: int, now_s: float) -> None:
         """Let go of what has left the window, after so many arrivals."""
         records = self.records
-        while records and (records[0].arrival <= arrivals - self._last or records[0].time_s + self._within_s <= now_s):
+        gone_by = max(arrivals - self._last, self._remembered.forgotten)
+        while records and (records[0].arrival <= gone_by or records[0].time_s + self._within_s <= now_s):
             gone = records.popleft()
             for index in self._indexes.values():
                 index.remove(gone)

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Thread
+from threading import Semaphore, Thread
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -117,15 +117,15 @@ async def _batches() -> AsyncIterator[_Batch]:
 
 async def _lines() -> AsyncIterator[list[bytes]]:
     """The lines of standard input, all that have come at once."""
-    loop = asyncio.get_running_loop()
-    come: asyncio.Queue[list[bytes] | None] = asyncio.Queue(maxsize=AHEAD)
-
-    def hand_over(lines: list[bytes] | None) -> None:
-        asyncio.run_coroutine_threadsafe(come.put(lines), loop).result()
-
+    loop, room = asyncio.get_running_loop(), Semaphore(AHEAD)
+    come: asyncio.Queue[list[bytes] | None] = asyncio.Queue()
     # What has come at once, where a stream is buffered; a test's is in memory.
     source: Any = sys.stdin.buffer  # Any: a stream of bytes, mostly with read1
     read_some: Callable[[int], bytes] = getattr(source, "read1", source.read)
+
+    def hand_over(lines: list[bytes] | None) -> None:
+        room.acquire()
+        loop.call_soon_threadsafe(come.put_nowait, lines)
 
     def read() -> None:
         rest = b""
@@ -139,4 +139,5 @@ async def _lines() -> AsyncIterator[list[bytes]]:
     # A daemon, as it may wait for standard input for ever.
     Thread(target=read, name="standard input", daemon=True).start()
     while (lines := await come.get()) is not None:
+        room.release()
         yield lines

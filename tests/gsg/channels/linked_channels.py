@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from random import Random
 
 from gsg.channels.channel import Channel
+from gsg.channels.languages.expressions import Condition
 from gsg.channels.links.messages import Message, decode, encode
 from gsg.channels.links.routing import Routing
 
@@ -18,6 +20,7 @@ class World:
         self.now_s = 0.0
         self.channels: dict[str, Channel] = {}
         self.routings: dict[str, Routing] = {}
+        self.announcers: dict[str, Callable[[Condition, str, int], None]] = {}
         self.names: dict[str, str] = {}
         self.under_way: dict[tuple[str, str], deque[bytes]] = {}
         self.heard: dict[str, list[tuple[str, int, object]]] = {}
@@ -44,7 +47,8 @@ class World:
         channel = self.channels[name]
         routing = Routing(channel, lambda to, message: self.send(name, self.names[to], message), end, lambda: self.now_s)
         self.routings[name] = routing
-        channel.on_interests.append(routing.announce)
+        self.announcers[name] = lambda condition, asker, sign: routing.announce()
+        channel.on_interest.append(self.announcers[name])
 
     def leave(self, name: str) -> None:
         """The channel leaves its links, and goes on alone."""
@@ -52,7 +56,7 @@ class World:
         for one, other in list(self.under_way):
             if one == name:
                 self.cut(one, other)
-        self.channels[name].on_interests.remove(routing.announce)
+        self.channels[name].on_interest.remove(self.announcers.pop(name))
         routing.close()
 
     def send(self, one: str, other: str, message: Message) -> None:

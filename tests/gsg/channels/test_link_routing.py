@@ -157,7 +157,7 @@ def test_a_channel_that_left_its_links_may_have_others() -> None:
     world.run()
 
     world.leave("c0")
-    assert (channel.on_event, channel.on_interests) == ([], [])
+    assert (channel.on_event, channel.on_interest) == ([], [])
     channel.publish({"n": 1})
     world.join("c0")
     world.link("c0", "c1")

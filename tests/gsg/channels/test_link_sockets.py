@@ -162,7 +162,7 @@ async def test_a_channel_that_left_its_links_may_have_others() -> None:
                 pair.other.publish({"n": number})
                 assert (await anext(stream)).fields == {"n": number}
                 ticket.cancel()
-            assert (pair.one.on_event, pair.one.on_interests) == ([], [])
+            assert (pair.one.on_event, pair.one.on_interest) == ([], [])
             await links.without_links()
 
 
@@ -173,7 +173,7 @@ async def test_links_that_could_not_be_made_leave_nothing_at_the_channel() -> No
             async with Links(channel, listen=links.address):
                 pass
 
-    assert (channel.on_event, channel.on_interests) == ([], [])
+    assert (channel.on_event, channel.on_interest) == ([], [])
 
 
 async def test_many_subscriptions_at_once_are_told_of_once() -> None:
