@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gsg.channels import environment
@@ -83,8 +85,34 @@ def test_a_ticket_suspends_resumes_modifies_and_cancels() -> None:
 
     assert found == [0, 2, -3]
     assert (ticket.state, ticket.matched, channel.tickets()) == (State.CANCELLED, 3, [])
-    with pytest.raises(LocalError, match="was cancelled; subscribe again"):
-        ticket.resume()
+    for act in (ticket.resume, lambda: ticket.modify("true")):
+        with pytest.raises(LocalError, match="was cancelled; subscribe again"):
+            act()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"signature": [""]}, "expected names of fields"),
+        ({"deliver": "often"}, "expected each, first, last or once"),
+        ({"language": "prolog"}, "expected propositional, predicate, temporal or agent"),
+        ({"report": "((|| a))"}, "no \\(name value\\)"),
+    ],
+    ids=["signature", "deliver", "language", "report"],
+)
+def test_what_cannot_be_asked_is_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(LocalError, match=said):
+        Channel().subscribe(print, "true", **options)
+
+
+def test_readers_and_environment_of_an_event_of_another_channel_are_its_own() -> None:
+    event = Channel().publish({"a": 1})
+
+    for options in ({"readers": ["Fred"]}, {"environment": {}}):
+        with pytest.raises(LocalError, match="which has its own; leave them out"):
+            Channel().publish(event, **options)  # type: ignore[arg-type]  # one or the other
+    with pytest.raises(LocalError, match="expected a collection of names"):
+        Channel().publish({"a": 1}, readers="Fred")
 
 
 def test_a_subscription_that_is_modified_wrongly_stays_as_it_was() -> None:

@@ -21,6 +21,7 @@ PAPERS = """
 (test (= ?u1 ?u2 ?u3))
 """
 """The subscription of the paper."""
+PAIRS = "(event (a ?n)) (event (b ?m))"
 
 
 def channel_and_found(text: str, **options: object) -> tuple[Channel, list[dict[str, object]]]:
@@ -47,6 +48,44 @@ def test_of_the_matches_of_one_event_those_are_delivered_that_were_asked_for(del
     channel.publish({"type": "b"})
 
     assert [each["n"] for each in found] == expected
+
+
+def test_a_subscription_that_is_resumed_is_told_nothing_old_and_goes_on() -> None:
+    channel = Channel(clock=lambda: 0.0)
+    found: list[object] = []
+    ticket = channel.subscribe(lambda event: found.append(event.fields), "(event (a ?n)) (event (b ?m))", "temporal")
+    channel.publish({"a": 1})
+    channel.publish({"b": 1})
+    other = channel.subscribe(print, "(event (kind 'nothing))", "temporal")
+    ticket.suspend()
+    channel.publish({"a": 2})
+    ticket.resume()
+    channel.publish({"b": 2})
+    other.cancel()
+
+    assert found == [(1, 1), (1, 2), (2, 2)]
+
+
+def test_what_was_remembered_for_subscriptions_that_have_ended_is_not_told_to_later_ones() -> None:
+    channel, found = channel_and_found("(event (a ?n))")
+    channel.publish({"a": 1})
+    channel.tickets()[0].cancel()
+    channel.publish({"a": 2})
+
+    channel.subscribe(lambda event: found.append(event.fields), "(event (a ?n))", "temporal")
+
+    assert [each["n"] for each in found] == [1]
+
+
+def test_remembered_events_are_bounded_by_their_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.channels.remembered.CHARACTERS", 1_000)
+    channel, found = channel_and_found("(event (a ?n) (text ?x)) (event (b true))", report="(n)")
+    for number in range(5):
+        channel.publish({"a": number, "text": "x" * 400})
+
+    channel.publish({"b": True})
+
+    assert [each["n"] for each in found] == [3, 4]
 
 
 def test_a_new_subscription_recognises_old_events_once() -> None:
