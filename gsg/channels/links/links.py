@@ -3,10 +3,10 @@
     async with Links(channel, listen=("127.0.0.1", 4010), to=[("127.0.0.1", 4011)]) as links:
         channel.publish({"type": "error"})
 
-A link is made by the side that names the other's address, again and again while it is missing; where both sides do, one of the two
-sockets is kept, that which was made by the side whose origin comes first in the alphabet, as both know. Links are for processes of
-one host: they are neither encrypted nor proved, so addresses other than loopback are refused. Channels on several hosts are joined
-by peers: see gsg/channels/overlay.
+A link is made by the side that names the other's address, again and again while it is missing; where both sides do, one socket
+is kept: the earlier one, and of two made at once that of the side whose origin comes first, as both know. Links are for processes
+of one host: they are neither encrypted nor proved, so addresses other than loopback are refused. Channels on several hosts are
+joined by peers: see gsg/channels/overlay.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Socket(NamedTuple):
 
     writer: asyncio.StreamWriter
     is_kept: bool
-    """Whether this one is kept where the neighbour has called as well as this side."""
+    """Whether this one is kept where both sides have called at once."""
 
 
 class Links:
@@ -182,8 +182,10 @@ class Links:
         """Talk on a link until it ends; with whom there was one, if there was, by this socket or by another one."""
         origin, linked_with, mine = "", "", None
         try:
-            # Who calls says hello first, so that the answer says what was taken from it.
-            hello = await self._greet(reader, writer)
+            first = await self._greet(reader, writer)
+            if dialled and first.origin in self._sockets:
+                return first.origin  # the neighbour has called before, and hears no second hello: its socket stays as it is
+            hello = await self._greet_again(first, reader, writer)
             origin = hello.origin
             mine = _Socket(writer, dialled == (self._channel.source < origin))
             before = self._sockets.get(origin)
@@ -212,14 +214,18 @@ class Links:
         return linked_with
 
     async def _greet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello:
-        """Exchange who is who, then what was taken: that is known only of whom one knows."""
-        own = self.routing.hello("")
-        writer.write(encode(own))
+        """Exchange who is who."""
+        writer.write(encode(self.routing.hello("")))
         async with asyncio.timeout(HELLO_S):
             first = await _frame(reader)
-            if not isinstance(first, Hello):
-                raise PeerMisbehaved(f"a {type(first).__name__} where a channel says hello; expected the port of a channel's links")
-            writer.write(encode(self.routing.hello(first.origin)))
+        if not isinstance(first, Hello):
+            raise PeerMisbehaved(f"a {type(first).__name__} where a channel says hello; expected the port of a channel's links")
+        return first
+
+    async def _greet_again(self, first: Hello, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Hello:
+        """Exchange what was taken: that is known only of whom one knows."""
+        writer.write(encode(self.routing.hello(first.origin)))
+        async with asyncio.timeout(HELLO_S):
             second = await _frame(reader)
         if not isinstance(second, Hello) or second.origin != first.origin:
             raise PeerMisbehaved(f"channel {first.name} does not say what it has taken; expected a second hello")

@@ -167,6 +167,7 @@ class Routing:
             link.last = hello.taken + MAX_OWED if hello.taken else 0
         link.state = State.UP
         link.last = max(link.last, hello.taken)
+        link.said = 0  # what was said by an earlier socket may not have been read
         self._forget_taken(link, hello.taken)
         self._announce(except_origin=link.origin)
         self._tell_interests(link, self._own)

@@ -117,6 +117,20 @@ def test_what_of_an_earlier_link_is_read_late_hides_nothing_of_a_later_one() -> 
     assert heard(world, "c1") == [0, 1, 2]
 
 
+def test_that_all_was_taken_is_said_again_where_an_earlier_socket_has_lost_it() -> None:
+    world = chain("true", "true")
+    hello = world.routings["c1"].hello(world.channels["c0"].source)
+    world.channels["c0"].publish({"n": 0})
+    world.carry("c0", "c1")
+    world.under_way["c1", "c0"].clear()
+
+    world.routings["c0"].link_up(hello)
+    world.routings["c1"].link_up(world.routings["c0"].hello(world.channels["c1"].source))
+    world.run()
+
+    assert world.routings["c0"].owed == 0
+
+
 def test_a_number_from_which_none_can_go_on_is_refused() -> None:
     with pytest.raises(PeerMisbehaved, match="has taken event"):
         Alone().routing.link_up(Hello(1, "c", "c", MAX_NUMBER + 1))

@@ -95,11 +95,8 @@ class Pair:
             assert (await anext(self._back)).fields == {"back": number}
 
 
-@pytest.mark.parametrize("names", [("c0", "c1"), ("c1", "c0")], ids=["of the first", "of the second"])
-async def test_of_two_channels_that_call_each_other_one_socket_is_kept(
-    names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("gsg.channels.links.links.AGAIN_S", (0.0,))
+def count_calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How often links come up and hello is said, on both sides together."""
     did: Counter[str] = Counter()
     link_up, hello = Routing.link_up, Routing.hello
 
@@ -113,6 +110,15 @@ async def test_of_two_channels_that_call_each_other_one_socket_is_kept(
 
     monkeypatch.setattr(Routing, "link_up", counted_up)
     monkeypatch.setattr(Routing, "hello", counted_hello)
+    return did
+
+
+@pytest.mark.parametrize("names", [("c0", "c1"), ("c1", "c0")], ids=["of the first", "of the second"])
+async def test_of_two_channels_that_call_each_other_one_socket_is_kept(
+    names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gsg.channels.links.links.AGAIN_S", (0.0,))
+    did = count_calls(monkeypatch)
     pair, port = Pair(*names), free_port()
     async with asyncio.timeout(30), Links(pair.one, to=[("127.0.0.1", port)]) as first:
         async with Links(pair.other, listen=("127.0.0.1", port), to=[first.address]) as second:
@@ -130,6 +136,23 @@ async def test_of_two_channels_that_call_each_other_one_socket_is_kept(
             await first.knows(1)
             await second.knows(1)
             await pair.echo(10)
+
+
+@pytest.mark.parametrize("names", [("c0", "c1"), ("c1", "c0")], ids=["the first", "the second"])
+async def test_a_link_that_is_up_stays_when_its_other_side_calls_later(
+    names: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    did, pair = count_calls(monkeypatch), Pair(*names)
+    async with asyncio.timeout(30), Links(pair.one) as first, Links(pair.other, to=[first.address]) as second:
+        await first.knows(1)
+        await second.knows(1)
+
+        later = await asyncio.open_connection(*second.address)
+        linked_with = await first._serve(*later, dialled=True)
+        await pair.echo(10)
+
+        assert linked_with == pair.other.source
+        assert did["up"] == 2
 
 
 async def test_a_link_that_is_given_up_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
