@@ -53,7 +53,7 @@ def test_of_the_matches_of_one_event_those_are_delivered_that_were_asked_for(del
 def test_a_subscription_that_is_resumed_is_told_nothing_old_and_goes_on() -> None:
     channel = Channel(clock=lambda: 0.0)
     found: list[object] = []
-    ticket = channel.subscribe(lambda event: found.append(event.fields), "(event (a ?n)) (event (b ?m))", "temporal")
+    ticket = channel.subscribe(lambda event: found.append((event.fields["n"], event.fields["m"])), PAIRS, "temporal")
     channel.publish({"a": 1})
     channel.publish({"b": 1})
     other = channel.subscribe(print, "(event (kind 'nothing))", "temporal")
