@@ -46,7 +46,7 @@ counted as lost."""
 FORGOTTEN_S: Final = 20.0
 """After how long a channel that is not reached is forgotten."""
 MAX_ORIGINS: Final = 10_000
-KNOWN_CHARACTERS: Final = 64 * 1024 * 1024
+KNOWN_CHARACTERS: Final = 16 * 1024 * 1024
 """Channels that are known, and the characters of all their interests; beyond, those that are not reached are forgotten at once,
 and where that is not enough a neighbour that tells of more is refused."""
 MAX_LINKS: Final = 256
