@@ -354,6 +354,11 @@ class Peer:
         which alone anybody asks for them. ``audience`` as in :meth:`insert`."""
         await self._opened().events(events, via=via, within=within, audience=audience_of(audience))
 
+    def wanted(self, events: Sequence[Tuple], *, within: Sequence[int] | None = None) -> list[Tuple]:
+        """Those events that somebody may ask for now, of which :meth:`flash` has something to do."""
+        self._opened()
+        return self._parts.interests.wanted(events, within=within)
+
     def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> EventBatch | None:
         """Like :meth:`flash`, at once: call :meth:`flash_on` until the batch is done, in turn with others.
 

@@ -15,7 +15,7 @@ from ..channels.consumers import UNREAD, Stream, Unread
 from ..channels.events import Event
 from ..channels.matchers.auto import Auto
 from ..channels.notation import from_json, read_any, to_json
-from ..channels.overlay.overlay import Overlay
+from ..channels.overlay.overlay import Overlay, check_width
 from ..channels.ticket import Ticket
 from ..errors import LocalError, Overrun, PeerUnreachable
 from ..peer import Peer
@@ -74,6 +74,8 @@ class PeerChannel:
         channel, overlay = await self.opened()
         environment = from_json(request.environment)
         events = [read_any(text) for text in request.events]
+        for event in events:
+            check_width(event)
         for event in events:
             channel.publish(event, readers=request.readers, environment=environment)
         await overlay.all_sent()

@@ -229,6 +229,16 @@ class Interests:
             places.append(there)
         return places, here
 
+    def wanted(self, events: Sequence[Tuple], *, within: Sequence[int] | None = None) -> list[Tuple]:
+        """Those events that somebody may ask for now: the others need not be published. ``within`` as in :meth:`places`."""
+        if self.alone:
+            return [
+                items
+                for items in events
+                if any(self._asks(self._own, len(items), position, items[position]) for position in within or positions(items))
+            ]
+        return [items for items, there in zip(events, self.places(events, within=within)[0], strict=True) if there]
+
     def _asks(self, holder: bytes, arity: int, position: int, constant: Term) -> bool:
         """Whether a peer that is known may ask for an event with this constant there."""
         if holder == self._own:

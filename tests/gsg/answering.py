@@ -78,7 +78,9 @@ class FixedHolders:
 class EverythingWanted:
     """Every event goes by every position that it may go by."""
 
-    def places(self, events: Sequence[Tuple], via: Sequence[int] | None) -> tuple[list[bytes], bool]:
+    def places(
+        self, events: Sequence[Tuple], via: Sequence[int] | None, *, within: Sequence[int] | None = None
+    ) -> tuple[list[bytes], bool]:
         return [positions(items) if via is None else bytes(via) for items in events], False
 
 

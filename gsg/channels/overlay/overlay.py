@@ -32,6 +32,7 @@ from ...wire.messages import Event as TupleEvent
 from ..channel import Channel
 from ..events import Event
 from ..languages.expressions import TRUE, Condition
+from ..values import Fields
 from .event_tests import test_of
 from .event_tuples import FEATURE_PLACE, event_of, place_of, source_of, tuples_for_others, tuples_under
 from .features import candidates_of, features_of, of_channel
@@ -45,7 +46,11 @@ MAX_UNSENT: Final = 100_000
 UNSENT_CHARACTERS: Final = 64 * 1024 * 1024
 """Events that wait to be sent, and the characters of their texts; beyond, an event is counted as lost, and the log tells."""
 AT_ONCE: Final = 100
-"""Events that are sent together."""
+CHARACTERS_AT_ONCE: Final = 256 * 1024
+"""Events that are sent together, and their characters: others have their turn between."""
+MAX_FIELDS: Final = 1_000
+"""Of one event, those within others not counted, as each is a feature. One with more is refused at doors, and otherwise lost to
+other peers, which is counted and logged."""
 PLACED_AT_ONCE: Final = 1_000
 POSTED_AT_ONCE: Final = 16
 """Interests whose features are chosen together, and questions and postings that are under way at a time."""
@@ -148,10 +153,12 @@ class Overlay:
         self._entered += 1
         characters = event.size()
         if len(self._unsent) >= MAX_UNSENT or self._unsent_characters + characters > UNSENT_CHARACTERS:
-            self.lost += 1
-            self._handled += 1
-            self._last_lost = self._entered
-            _lost.warning("channel %s publishes faster than its peer sends: others do not hear of an event", self._channel.name)
+            self._lose(event, "this channel publishes faster than its peer sends")
+            return
+        try:
+            check_width(event.fields)
+        except BadTerm as error:
+            self._lose(event, str(error))
             return
         self._unsent.append(event)
         self._unsent_characters += characters
@@ -159,21 +166,31 @@ class Overlay:
 
     async def _send_pending(self) -> None:
         while self._unsent:
-            some = [self._unsent.popleft() for _ in range(min(AT_ONCE, len(self._unsent)))]
-            self._unsent_characters -= sum(event.size() for event in some)
-            for audience, events in groupby(some, _audience_of):
+            for audience, events in groupby(self._take_some(), _audience_of):
                 await self._send_all(list(events), audience)
             self._done.set()
+
+    def _take_some(self) -> list[Event]:
+        some, characters = list[Event](), 0
+        while self._unsent and len(some) < AT_ONCE and characters < CHARACTERS_AT_ONCE:
+            some.append(self._unsent.popleft())
+            characters += some[-1].size()
+        self._unsent_characters -= characters
+        return some
 
     async def _send_all(self, events: list[Event], audience: tuple[str, ...] | None) -> None:
         """Send events that are for the same peers, each under its features, and as other doors see it."""
         try:
             # Of names of readers other doors know nothing: such events are for channels alone.
             others = [event for event in events if event.readers is None or audience is not None]
-            await asyncio.gather(
-                self._peer.flash(_under_features(events), within=(FEATURE_PLACE,), audience=audience),
-                self._peer.flash([(items, None) for event in others for items in tuples_for_others(event)], audience=audience),
+            tried = await asyncio.gather(
+                self._flash(_under_features(events), audience, within=(FEATURE_PLACE,)),
+                self._flash([items for event in others for items in tuples_for_others(event)], audience),
+                return_exceptions=True,
             )
+            for failure in tried:
+                if failure is not None:
+                    raise failure
             self.sent += len(events)
             self._handled += len(events)
         except GsgError as error:
@@ -181,10 +198,20 @@ class Overlay:
                 for event in events:
                     await self._send_all([event], audience)
                 return
-            self.lost += 1
-            self._handled += 1
-            self._last_lost = self._handled
-            _lost.warning("channel %s: event %d did not reach all others: %s", self._channel.name, events[0].number, error)
+            self._lose(events[0], str(error))
+
+    def _lose(self, event: Event, why: str) -> None:
+        self.lost += 1
+        self._handled += 1
+        self._last_lost = self._handled
+        self._done.set()
+        _lost.warning("channel %s: event %d did not reach all others: %s", self._channel.name, event.number, why)
+
+    async def _flash(self, tuples: list[Tuple], audience: tuple[str, ...] | None, *, within: tuple[int, ...] | None = None) -> None:
+        """Send what somebody may ask for: of an event's features that is mostly one or two."""
+        wanted = self._peer.wanted(tuples, within=within)
+        if wanted:
+            await self._peer.flash([(items, None) for items in wanted], within=within, audience=audience)
 
     def _hear(self, told: TupleEvent, note: int) -> None:
         """A rendezvous has brought an event, perhaps one that came by another one already."""
@@ -262,12 +289,20 @@ class Overlay:
             log.warning("channel %s: %s is not posted yet, and tried again: %s", self._channel.name, posting.feature, error)
 
 
-def _under_features(events: Iterable[Event]) -> list[tuple[Tuple, None]]:
-    found: list[tuple[Tuple, None]] = []
+def check_width(fields: Fields) -> None:
+    """Raise BadTerm for more fields than an event may have that goes to other peers."""
+    if len(fields) > MAX_FIELDS:
+        raise BadTerm(
+            f"an event of {len(fields):,} fields; expected at most {MAX_FIELDS:,} between peers: put some into an inner event"
+        )
+
+
+def _under_features(events: Iterable[Event]) -> list[Tuple]:
+    found: list[Tuple] = []
     for event in events:
         # Whose horizon it is within is its publisher's to say, unless that one names readers.
         concerned = () if event.readers is not None else map(of_channel, concerned_by(event))
-        found += [(items, None) for items in tuples_under(event, chain(features_of(event.fields), concerned))]
+        found += tuples_under(event, chain(features_of(event.fields), concerned))
     return found
 
 

@@ -78,6 +78,8 @@ async def test_what_is_no_event_or_subscription_is_refused_and_nothing_is_publis
             await client.channel.publish({"n": 1}, "rubbish")
         with pytest.raises(BadTerm, match="a value of type object"):
             await client.channel.publish({"n": object()})
+        with pytest.raises(BadTerm, match="an event of 1,001 fields; expected at most 1,000"):
+            await client.channel.publish({f"f{number}": number for number in range(1_001)})
         with pytest.raises(BadText, match="never closed"):
             await client.channel.subscribe("(= type")
         with pytest.raises(LocalError, match="expected each, first, last or once"):
