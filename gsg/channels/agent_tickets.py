@@ -33,14 +33,20 @@ class Conditions(Protocol):
         """Let it hear of these no more."""
 
 
-class _Woken:
-    """A ticket's agent, and the conditions that wake it."""
+PROGRAM: Final = 0
+"""In the place of an agent's own ticket: what its program says wakes it. Own tickets count from 1."""
 
-    def __init__(self, agent: Agent, first: int) -> None:
+
+class _Woken:
+    """A ticket's agent, and the conditions that wake it: by the agent's own tickets, and with the number to remove each by."""
+
+    def __init__(self, agent: Agent, program: Program) -> None:
         self.agent = agent
-        self.first = first
-        self.by_ticket: dict[int, int] = {}
-        """Of what the agent subscribed to itself, by its own tickets."""
+        self.program = program
+        self.wanted: dict[int, Condition] = {PROGRAM: program.condition}
+        self.numbers: dict[int, int] = {}
+        self.timers: list[tuple[float, int]] = []
+        """While it is suspended: when, and the agent's own ticket."""
 
 
 class AgentTickets:
@@ -52,6 +58,8 @@ class AgentTickets:
         self._random = random
         self._source = source
         self._agents: dict[int, tuple[Ticket, _Woken]] = {}
+        self._suspended: dict[int, _Woken] = {}
+        """Agents that hear of nothing for a while, and keep their state. Bounded by the tickets."""
         self._due: list[tuple[float, int, int]] = []
         """When, the ticket's number and the agent's own ticket: a heap. Limit: twice those that
         were not cancelled, and KEPT_CANCELLED."""
@@ -63,19 +71,35 @@ class AgentTickets:
         """Agents that were stopped since the start."""
 
     def insert(self, ticket: Ticket, program: Program) -> None:
-        """Let an agent begin."""
-        agent = Agent(program, name=f"{self._source}/{ticket.number}", random=self._random)
-        self._agents[ticket.number] = ticket, _Woken(agent, self._conditions.insert_condition(program.condition, ticket))
+        """Let an agent begin, or go on where it was suspended with this program."""
+        woken = self._suspended.pop(ticket.number, None)
+        if woken is None or woken.program is not program:
+            woken = _Woken(Agent(program, name=f"{self._source}/{ticket.number}", random=self._random), program)
+        self._agents[ticket.number] = ticket, woken
+        for own, condition in woken.wanted.items():
+            woken.numbers[own] = self._conditions.insert_condition(condition, ticket)
+        for due_s, own in woken.timers:
+            self._set_timer(ticket, own, due_s)
+        woken.timers.clear()
 
     def remove(self, ticket: Ticket) -> None:
-        """End an agent."""
+        """Let an agent hear of nothing, until it is inserted again or ended."""
         _, woken = self._agents.pop(ticket.number)
-        for number in (woken.first, *woken.by_ticket.values()):
+        for number in woken.numbers.values():
             self._conditions.remove_condition(number)
+        woken.numbers.clear()
+        woken.timers = [
+            (due_s, own) for due_s, number, own in self._due if (number, own) in self._active_timers and number == ticket.number
+        ]
         self._active_timers = {timer for timer in self._active_timers if timer[0] != ticket.number}
         self._drop_cancelled()
+        self._suspended[ticket.number] = woken
         if not self._agents:
             self._recent.clear()
+
+    def end(self, ticket: Ticket) -> None:
+        """Forget an agent that hears of nothing; nothing where there is none."""
+        self._suspended.pop(ticket.number, None)
 
     def __contains__(self, ticket: Ticket) -> bool:
         return ticket.number in self._agents
@@ -112,17 +136,22 @@ class AgentTickets:
             return outcome
         for own in outcome.cancelled:
             self._active_timers.discard((ticket.number, own))
-            number = woken.by_ticket.pop(own, None)
+            number = woken.numbers.pop(own, None)
             if number is not None:
+                del woken.wanted[own]
                 self._conditions.remove_condition(number)
         for own, condition in outcome.subscribed:
-            woken.by_ticket[own] = self._conditions.insert_condition(condition, ticket)
+            woken.wanted[own] = condition
+            woken.numbers[own] = self._conditions.insert_condition(condition, ticket)
         for own, due_s in outcome.timers:
-            heapq.heappush(self._due, (due_s, ticket.number, own))
-            self._active_timers.add((ticket.number, own))
+            self._set_timer(ticket, own, due_s)
         if len(self._due) > 2 * len(self._active_timers) + KEPT_CANCELLED:
             self._drop_cancelled()
         return outcome
+
+    def _set_timer(self, ticket: Ticket, own: int, due_s: float) -> None:
+        heapq.heappush(self._due, (due_s, ticket.number, own))
+        self._active_timers.add((ticket.number, own))
 
     def _drop_cancelled(self) -> None:
         self._due = [due for due in self._due if due[1:] in self._active_timers]

@@ -358,6 +358,7 @@ class Channel:
             self._wait(ticket, tells_old=False)
         if state is State.CANCELLED:
             del self._tickets[ticket.number]
+            self._agents.end(ticket)
 
     def _wait(self, ticket: Ticket, *, tells_old: bool) -> None:
         asks = ticket.asked.asks

@@ -97,6 +97,35 @@ def test_an_agent_is_not_woken_by_events_for_others() -> None:
     assert owner == []
 
 
+def test_an_agent_that_is_suspended_keeps_its_state_subscriptions_and_timers() -> None:
+    now_s = [0.0]
+    channel, found = Channel(clock=lambda: now_s[0]), list[object]()
+    ticket = channel.subscribe(
+        lambda event: found.append(event.fields["printed"]),
+        """(agent (state (count 0))
+             (on (exists a)
+               (set! count (+ count 1))
+               (if (= count 1) (do
+                 (after 5 (print "timer" count))
+                 (subscribe (exists b) (lambda (event) (print "b" count)))))))""",
+        "agent",
+    )
+    channel.publish({"a": 1})
+    ticket.suspend()
+    for fields in ({"a": 2}, {"b": 1}):
+        channel.publish(fields)
+    now_s[0] = 6.0
+    channel.advance()
+    unheard = list(found)
+
+    ticket.resume()
+    channel.advance()
+    channel.publish({"a": 3})
+    channel.publish({"b": 2})
+
+    assert (unheard, found) == ([], ["timer 1", "b 2"])
+
+
 def test_an_agent_can_be_modified_and_cancelled() -> None:
     channel, owner, _ = channel_with('(agent (on (= a 1) (print "one")))')
     ticket = channel.tickets()[0]
