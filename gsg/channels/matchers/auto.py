@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from ..languages.expressions import Condition
@@ -28,13 +29,15 @@ PERIOD: Final = 512
 """Events after which it is looked at what is best."""
 SAMPLED: Final = 8
 """Of so many events, the values of one are looked at."""
+PEEKED: Final = 32
+"""Fields of such an event at whose values it is looked."""
 HYSTERESIS: Final = 3
 """How often in a row something else has to be best before conditions go over."""
 MOVED: Final = 16
 """Conditions that go over with each event, at most."""
 ASKED: Final = 64
 """Conditions that are asked with each event whether they have to go over, at most."""
-WIDE: Final = 256
+WIDE: Final = 2_000
 """Conditions without a test on a value that are tried one by one where their field is there; of more, Bitmap has them."""
 CROWDED: Final = 150
 """Conditions that wait under one test and are tried one by one; of more, Bitmap has those that come then."""
@@ -87,23 +90,24 @@ class _Values:
         self._new = self._all = 0
 
     def sample(self, fields: Fields) -> None:
-        """Look at an event."""
-        for name, value in fields.items():
-            if isinstance(value, (list, dict)):
-                continue
-            seen = hash((name, value))
-            self._all += 1
-            if seen not in self._lately:
-                self._new += seen not in self._before
-                self._lately.add(seen)
+        """Look at an event, at PEEKED of its fields at most."""
+        items = list(islice(fields.items(), PEEKED))
+        try:
+            seen = set(map(hash, items))
+        except TypeError:  # a list or an event within it
+            seen = {hash(item) for item in items if not isinstance(item[1], (list, dict))}
+        fresh = seen - self._lately
+        self._all += len(seen)
+        self._new += len(fresh - self._before)
+        self._lately |= fresh
         if len(self._lately) > MAX_SAMPLES / 2:
             self._lately, self._before = set(), self._lately
 
     def take(self) -> tuple[float, int]:
-        """The share of those that were new since this was last asked, and how many different ones are known."""
+        """The share of those that were new since this was last asked, and how many different ones are known, at most."""
         share = self._new / self._all if self._all else 0.0
         self._new = self._all = 0
-        return share, len(self._lately | self._before)
+        return share, len(self._lately) + len(self._before)
 
 
 class Auto:
@@ -124,6 +128,8 @@ class Auto:
         """Numbers of conditions that are to be asked where they belong."""
         self._votes = 0
         self._events = self._changes = 0
+        self._is_first_period = True
+        """What was inserted before it is no change."""
         self._values = _Values()
 
     @property
@@ -182,8 +188,9 @@ class Auto:
 
     def _look(self) -> None:
         new, values = self._values.take()
-        seen = Seen(len(self._conditions), len(self._wide), self._events, self._changes, new, values)
-        self._events = self._changes = 0
+        changes = 0 if self._is_first_period else self._changes
+        seen = Seen(len(self._conditions), len(self._wide), self._events, changes, new, values)
+        self._events, self._changes, self._is_first_period = 0, 0, False
         name, why = best_for(seen)
         if name == self.name:
             self.why, self._votes = why, 0

@@ -138,9 +138,13 @@ class _Tables:
         self._places: dict[int, tuple[Access, ...]] = {}
 
     def crowd(self, access: Access) -> int:
-        """How many conditions wait under a test."""
+        """How many conditions wait under a test.
+
+        A field of which much is asked is in many events: to wait for any value of it counts as much as all that is asked of it.
+        """
         bucket = self._bucket(access)
-        return 0 if bucket is None else len(bucket)
+        found = 0 if bucket is None else len(bucket)
+        return found + self._names.get(access.field, 0) if access.key is ANY_VALUE else found
 
     def _bucket(self, access: Access) -> _Bucket | None:
         field, key, relation = access
