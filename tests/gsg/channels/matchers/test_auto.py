@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
+from random_conditions import condition, event
 
 from gsg.channels import Channel
 from gsg.channels.languages.predicate import parse
 from gsg.channels.languages.relations import Relations
+from gsg.channels.matchers import auto, compile, field_tests, leaf
 from gsg.channels.matchers.auto import CROWDED, HYSTERESIS, MAX_SAMPLES, MOVED, PERIOD, WIDE, Auto, Seen, _Values, best_for
+from gsg.channels.matchers.scan import Scan
 
 
 @pytest.mark.parametrize(
@@ -112,3 +117,36 @@ def test_a_channel_shows_its_matcher() -> None:
 
     assert isinstance(channel.matcher, Auto)
     assert channel.matcher.why == "nothing was seen yet"
+
+
+SMALL = {
+    auto: {"PERIOD": 16, "SAMPLED": 1, "HYSTERESIS": 1, "MOVED": 2, "ASKED": 3, "WIDE": 2, "CROWDED": 4},
+    compile: {"LEAF": 4, "CHUNK": 6},
+    leaf: {"WORTH": 20},
+    field_tests: {"MAX_CHANGES": 8, "MANY": 3},
+}
+
+
+@pytest.mark.parametrize("seed", range(100, 104))
+def test_answers_are_right_while_conditions_go_over_again_and_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, limits in SMALL.items():
+        for name, limit in limits.items():
+            monkeypatch.setattr(module, name, limit)
+    rng, relations = Random(seed), Relations()
+    rules: set[str] = set()
+    scan, matcher = Scan(relations), Auto(relations, lambda name, why: rules.add(name))
+    live, events = list[int](), [event(rng) for _ in range(10)]
+    for number in range(500):
+        if number % 100 < 50:
+            made = condition(rng)
+            live.append(number)
+            scan.insert(number, made)
+            matcher.insert(number, made)
+            if len(live) > 30:
+                gone = live.pop(rng.randrange(len(live)))
+                scan.remove(gone)
+                matcher.remove(gone)
+        fields, environment = rng.choice(events) if rng.random() < 0.7 else event(rng)
+
+        assert sorted(matcher.match(fields, environment)) == sorted(scan.match(fields, environment))
+    assert len(rules) > 1
