@@ -29,6 +29,8 @@ SLOW_S: Final = 5.0
 """A matcher is slow that would need more for all turns."""
 TURN_S: Final = 0.25
 """A slow matcher takes only as many events of a turn as fit into this, and five at least."""
+ADAPTING: Final = ("compile", "bitmap", "auto")
+"""Those that are slow at first and make something while events come; they see all events before the first turn."""
 LARGE: Final = 10_000
 TOO_LARGE: Final = {
     "scan": "an event takes it a quarter of a second",
@@ -133,10 +135,10 @@ def compared(workload: Workload, matchers: Mapping[str, Make], sizes: Sizes) -> 
         runner = Runner(make, conditions, spares, workload.changes)
         event_s = 1 / runner.take(warm[:5])[0]
         if event_s < WARM_S / 5:  # the first events are slow for those that make something while they come
-            event_s = 1 / runner.take(warm[5:65])[0]
-        if event_s * sizes.events * sizes.turns > SLOW_S:
+            event_s = 1 / runner.take(warm[5:305])[0]
+        if name not in ADAPTING and event_s * sizes.events * sizes.turns > SLOW_S:
             runner.limit = max(5, int(WARM_S / event_s))
-        runner.take(warm[65:])
+        runner.take(warm[305:])
         runner.limit = sizes.events if runner.limit >= len(warm) else max(5, int(TURN_S / event_s))
         runners[name] = runner
     gc.collect()

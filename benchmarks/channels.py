@@ -22,7 +22,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks.channel_measures import FLOOR, LARGE, Calls, Make, Measured, Sizes, called, compared, memory_bytes
+from benchmarks.channel_measures import ADAPTING, FLOOR, LARGE, Calls, Make, Measured, Sizes, called, compared, memory_bytes
 from benchmarks.channel_rivals import rivals
 from benchmarks.channel_rules import rules
 from benchmarks.channel_workloads import QUICK, WORKLOADS, Rarest, Workload
@@ -47,8 +47,6 @@ MATCHERS: dict[str, Make] = {
     "auto": Auto,
 }
 PARTS = ("throughput", "calls", "memory", "rules", "rivals")
-ADAPTING = ("compile", "bitmap", "auto")
-"""Whose calls are timed one by one, and which are given the real rules."""
 
 
 def _print_measured(each: Measured) -> None:

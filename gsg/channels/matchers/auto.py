@@ -4,8 +4,8 @@ What is best depends on how often conditions change, how many there are, how oft
 common (Filman and Lee, section "Which is best?"). The rules below are those of the measured table in docs/benchmarks.md:
 
 * Compile has the conditions that require a rare test, since few events meet them, and those that Bitmap cannot index.
-* Bitmap has those that require no test on a value but comparisons, where they are many; and all that it can index where values of
-  events come again and conditions stay.
+* Bitmap has those that require no test on a value but comparisons, where they are many; and all that are of comparisons where
+  values of events come again and conditions stay.
 
 A condition is with one of the two at each time. Where the rule changes, some go over with each event, so no event waits for all.
 """
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from ..languages.expressions import Condition
+from ..languages.expressions import Condition, has_relation
 from ..languages.relations import Relations
 from ..values import Fields
 from .access import ANY_VALUE, Access
@@ -51,7 +51,7 @@ class Seen:
 
     conditions: int
     wide: int
-    """Of these, those that require no test on a value but can be indexed."""
+    """Of these, those that require no test on a value but are of comparisons that can be indexed."""
     events: int
     changes: int
     new_values: float
@@ -142,7 +142,7 @@ class Auto:
         self._changes += 1
         self._conditions[number] = condition
         places = self._compile.places_of(condition)
-        if places[0].key is ANY_VALUE and len(places) == 1 and is_indexed(condition):
+        if places[0].key is ANY_VALUE and len(places) == 1 and _is_of_comparisons(condition):
             self._wide.add(number)
             if len(self._wide) == WIDE + 1 and self.name == "compile":
                 # Not to be waited for: each of them costs something with nearly each event.
@@ -159,7 +159,7 @@ class Auto:
     def _belongs_to_bitmap(self, number: int, condition: Condition, places: list[Access]) -> bool:
         if number in self._wide:
             return self.name != "compile"
-        return (self.name == "bitmap" or self._compile.crowd(places) > CROWDED) and is_indexed(condition)
+        return (self.name == "bitmap" or self._compile.crowd(places) > CROWDED) and _is_of_comparisons(condition)
 
     def remove(self, number: int) -> None:
         """Forget a condition. Raises KeyError."""
@@ -228,3 +228,8 @@ class Auto:
 
     def __len__(self) -> int:
         return len(self._conditions)
+
+
+def _is_of_comparisons(condition: Condition) -> bool:
+    """Whether sets of bits are found quickly for all parts where a value is new; those of parts of texts are not."""
+    return is_indexed(condition) and not has_relation(condition)

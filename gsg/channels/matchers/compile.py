@@ -305,8 +305,8 @@ class Compile:
         return accesses_of(condition, self._tables.crowd)
 
     def crowd(self, places: list[Access]) -> int:
-        """How many conditions wait under some tests."""
-        return sum(map(self._tables.crowd, places))
+        """How many conditions wait under the most crowded of some tests."""
+        return max(map(self._tables.crowd, places))
 
     def remove(self, number: int) -> None:
         """Forget a condition. Raises KeyError."""

@@ -20,7 +20,7 @@ WORTH: Final = 2_000
 """What a condition may cost, in equalities that are asked, before it is worth a function: that takes some 0.1 ms to make."""
 COST_OF_TEST: Final = 4
 """What some comparisons cost, in equalities."""
-COST_OF_DEFINITION: Final = 40
+COST_OF_DEFINITION: Final = 160
 """What it costs to try what is no comparison of a field with a constant, such as a search in a text."""
 FEW: Final = 3
 """How often a condition is tried by its definition before it is worth a test of its own."""

@@ -99,6 +99,16 @@ def test_of_conditions_that_crowd_under_one_test_the_later_ones_are_sets() -> No
     assert len(matcher.match({"a": "x", "b": 1_000}, {})) == 2 * CROWDED
 
 
+def test_crowded_conditions_on_texts_are_no_sets_where_values_are_new() -> None:
+    matcher = Auto(Relations())
+    for number in range(2 * CROWDED):
+        matcher.insert(number, parse(f'(and (= a "x") (regex b "{number}"))'))
+        matcher.insert(10_000 + number, parse(f'(and (= c "x") (contains d "{number % 10}"))'))
+
+    assert len(matcher._bitmap) == 0
+    assert len(matcher.match({"c": "x", "d": "1"}, {})) == 2 * CROWDED / 10
+
+
 def test_samples_of_values_are_bounded_and_those_that_come_again_are_known() -> None:
     values = _Values()
     for number in range(3 * MAX_SAMPLES):
