@@ -33,11 +33,11 @@ ADAPTING: Final = ("compile", "bitmap", "auto")
 """Those that are slow at first and make something while events come; they see all events before the first turn."""
 LARGE: Final = 10_000
 TOO_LARGE: Final = {
-    "scan": "an event takes it a quarter of a second",
+    "scan": "an event would take it a quarter of a second",
     "sig": "it looks at all sets of fields with each event",
     "memo": "it looks at all conditions with each new set of fields",
-    "lattice": "it takes minutes to make",
-    "bitmap": "its sets of bits take more than a gigabyte",
+    "lattice": "it would take minutes to make",
+    "bitmap": "its sets of bits would take more than a gigabyte",
 }
 """Of more than LARGE conditions."""
 

@@ -60,7 +60,9 @@ def test_what_is_too_large_for_a_matcher_is_left_out_by_name(monkeypatch: pytest
 
     said = list(compared(Workload(50), {"scan": Scan, "compile": MATCHERS["compile"]}, SMALL))
 
-    assert [each for each in said if isinstance(each, str)] == ["50: scan is left out: an event takes it a quarter of a second"]
+    assert [each for each in said if isinstance(each, str)] == [
+        "50: scan is left out: an event would take it a quarter of a second"
+    ]
     assert [each.matcher for each in said if isinstance(each, Measured)] == ["rarest", "compile"]
 
 
