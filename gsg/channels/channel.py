@@ -113,6 +113,11 @@ class Channel:
         self.withheld = 0
         """Deliveries that did not happen because the event names other readers."""
 
+    @property
+    def matcher(self) -> Matcher:
+        """What finds the conditions that hold of an event; Auto says in ``name`` and ``why`` what it has chosen."""
+        return self._matcher
+
     def register_relation(self, name: str, make: Make) -> None:
         """Let subscriptions use a relation of the application (:meth:`Relations.register`)."""
         self.relations.register(name, make)

@@ -1,7 +1,8 @@
-"""Tests that a value lies above or below a bound: sorted bounds, found by bisection, with the unions of runs of them.
+"""Tests that a value lies above or below a bound: sorted bounds, found by bisection.
 
-The bounds that a value passes are a run at one end of the sorted list. Their sets are united in blocks of about the square root of
-their number, so a value costs one bisection and the union of at most two blocks' worth of sets, not of all that it passes.
+Between two neighbouring bounds all values pass the same tests, and so do those that equal one bound; what passes in such a segment
+is united once and remembered until a bound changes. To unite it, the bounds of each operator that are passed are a run at one end
+of their sorted list, whose sets are united in blocks of BLOCK: at most one block's worth of sets, and the union of those before.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from ..errors import ReteError
 
 BLOCK = 32
 """Bounds whose sets are united; unions of several blocks are remembered until a bound changes."""
+MAX_SEGMENTS = 256
+"""Segments whose sets are remembered; where bounds make more of them, values seldom meet again in one, and none is remembered."""
 
 
 class Intervals:
@@ -20,23 +23,44 @@ class Intervals:
 
     def __init__(self) -> None:
         self._sides = {operator: _Side(operator) for operator in ("<", "<=", ">", ">=")}
+        self._uses: dict[Any, int] = {}  # Any: whatever the values are
+        """At how many sides a bound is."""
+        self._bounds: list[Any] = []
+        """Those of all sides, sorted, each once."""
+        self._segments: dict[int, int] = {}
+        """By number of the segment: what passes in it. Limit: MAX_SEGMENTS; beyond, none is remembered."""
 
-    def insert(self, operator: str, bound: Any, bits: int) -> None:  # Any: whatever the values are
+    def insert(self, operator: str, bound: Any, bits: int) -> None:
         """Let these wait for values v with ``v operator bound``. Raises ReteError for an operator other than < <= > >=."""
         if operator not in self._sides:
             raise ReteError(f"an interval by {operator!r}; expected <, <=, > or >=")
-        self._sides[operator].insert(bound, bits)
+        if self._sides[operator].insert(bound, bits):
+            if bound not in self._uses:
+                insort(self._bounds, bound)
+            self._uses[bound] = self._uses.get(bound, 0) + 1
+        self._segments.clear()
 
     def remove(self, operator: str, bound: Any, bits: int) -> None:
         """Let these wait no more. Raises KeyError for a bound that nobody asks for."""
-        self._sides[operator].remove(bound, bits)
+        if self._sides[operator].remove(bound, bits):
+            self._uses[bound] -= 1
+            if not self._uses[bound]:
+                del self._uses[bound], self._bounds[bisect_left(self._bounds, bound)]
+        self._segments.clear()
 
     def passed(self, value: Any) -> int:
         """Those on whose side the value lies."""
-        found = 0
-        for side in self._sides.values():
-            if side.bounds:
-                found |= side.passed(value)
+        bounds = self._bounds
+        # Even numbers are segments between bounds, odd ones are bounds themselves.
+        segment = bisect_left(bounds, value) + bisect_right(bounds, value)
+        found = self._segments.get(segment)
+        if found is None:
+            found = 0
+            for side in self._sides.values():
+                if side.bounds:
+                    found |= side.passed(value)
+            if 2 * len(bounds) < MAX_SEGMENTS:
+                self._segments[segment] = found
         return found
 
     def __len__(self) -> int:
@@ -53,19 +77,25 @@ class _Side:
         self._unions: list[int] | None = None
         """By number of whole blocks: what is united of those passed from the far end; None until a value is asked for."""
 
-    def insert(self, bound: Any, bits: int) -> None:
-        if bound not in self._bits:
+    def insert(self, bound: Any, bits: int) -> bool:
+        """Whether the bound is a new one."""
+        is_new = bound not in self._bits
+        if is_new:
             insort(self.bounds, bound)
             self._bits[bound] = 0
         self._bits[bound] |= bits
         self._unions = None
+        return is_new
 
-    def remove(self, bound: Any, bits: int) -> None:
+    def remove(self, bound: Any, bits: int) -> bool:
+        """Whether nobody asks for the bound any more."""
         self._bits[bound] &= ~bits
-        if not self._bits[bound]:
+        is_last = not self._bits[bound]
+        if is_last:
             del self._bits[bound]
             del self.bounds[bisect_left(self.bounds, bound)]
         self._unions = None
+        return is_last
 
     def passed(self, value: Any) -> int:
         unions = self._unite() if self._unions is None else self._unions

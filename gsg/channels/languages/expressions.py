@@ -2,7 +2,7 @@
 
 Nodes are values: equal trees are equal and hash alike, so that matchers evaluate what several subscriptions have in common once.
 Constants of different kinds differ although Python takes 1, 1.0 and True for one key. Whoever makes a tree directly is to flatten
-nothing: :mod:`.predicate` and :func:`normalized` do.
+nothing: :mod:`.predicate` does.
 """
 
 from __future__ import annotations

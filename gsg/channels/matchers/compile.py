@@ -1,183 +1,203 @@
-"""Compile: conditions wait under a test that they require, and those that wait at one place are one generated function.
+"""Compile: conditions wait under a test that they require, and those that wait at one place become one generated function.
 
-    event ──> by field: the value's bucket, and that of any value ──> buckets within, by a second test ──> a leaf: one function
+    event ──> by field and value: a bucket ──> buckets within, by a second test ──> a leaf: tried one by one, then one function
 
 Filman and Lee, section "Event channel algorithms", left it open. One function for all conditions takes seconds to make, and a
 change makes all of it anew; so a leaf is small, is made when it has been tried often enough, and what changed since is tried
-beside it. At most one function is made while an event is matched, so no event waits for long.
+beside it. While an event is matched at most TESTS tests and one function are made, so no event waits for long.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from ..languages.evaluation import holds
-from ..languages.expressions import And, Condition, has_relation
+from ..languages.expressions import And, Condition
 from ..languages.relations import Relations
-from ..languages.source import LazyTest
-from ..values import Fields
+from ..values import MISSING, Fields
 from .access import ANY_VALUE, EQUAL, EVERYWHERE, Access, accesses_of, is_implied
-from .generated import Program, generate, parts_of
-from .text_tests import TextTests
+from .generated import Program, parts_of
+from .leaf import Effort, Leaf
+from .memory import Memory
+from .text_tests import REMEMBERED_BYTES, TextTests
 
 LEAF: Final = 32
 """Conditions of a leaf; of more, those that require a second test go into buckets under that, however many are left."""
 CHUNK: Final = 64
 """Conditions of one function; a larger leaf has several."""
-TRIED: Final = 12
-"""How often the conditions of a leaf are tried one by one before they are worth a function."""
+TESTS: Final = 32
+"""Tests of single conditions that are made while one event is matched; beyond, conditions are tried by their definition."""
 
 
-class _Leaf:
-    """Conditions that are tried together: some as one function, those that came since one by one."""
-
-    __slots__ = ("_gone", "_loose", "_made", "_program", "_ready", "_spent")
-
-    def __init__(self) -> None:
-        self._loose: dict[int, Condition] = {}
-        self._ready: dict[int, LazyTest] = {}
-        """Of those of them that have relations, which are made ready once."""
-        self._made: dict[int, Condition] = {}
-        self._program: Program | None = None
-        self._gone = False
-        """Whether the function has conditions that were removed since."""
-        self._spent = 0
-        """Conditions that were tried one by one, or had gone, since the function was made."""
-
-    def __len__(self) -> int:
-        return len(self._loose) + len(self._made)
-
-    def insert(self, number: int, condition: Condition) -> None:
-        self._loose[number] = condition
-
-    def remove(self, number: int) -> None:
-        self._ready.pop(number, None)
-        if self._loose.pop(number, None) is None:
-            del self._made[number]
-            self._gone = True
-            if not self._made:
-                self._program, self._gone = None, False
-
-    @property
-    def program(self) -> Program | None:
-        """The function, where it is of just the conditions that are here."""
-        return None if self._loose or self._gone else self._program
-
-    def take_all(self) -> dict[int, Condition]:
-        every = {**self._made, **self._loose}
-        self.__init__()  # type: ignore[misc]  # as new
-        return every
-
-    def match(self, fields: Fields, environment: Fields, found: list[int], matcher: Compile) -> None:
-        if self._program is not None:
-            if self._gone:
-                self._spent += 1
-                numbers: list[int] = []
-                self._program(fields, environment, numbers.append)
-                found += [number for number in numbers if number in self._made]
-            else:
-                self._program(fields, environment, found.append)
-        if self._loose:
-            self._spent += len(self._loose)
-            found += [number for number, each in self._loose.items() if self._holds(number, each, fields, environment, matcher)]
-        if self._spent > TRIED * (len(self._made) + len(self._loose)) and matcher.may_generate:
-            matcher.may_generate = False
-            self._generate(matcher.relations)
-
-    def _holds(self, number: int, condition: Condition, fields: Fields, environment: Fields, matcher: Compile) -> bool:
-        test = self._ready.get(number)
-        if test is None:
-            if not has_relation(condition):
-                return holds(condition, fields, environment, matcher.relations)
-            test = self._ready[number] = LazyTest(condition, matcher.relations)
-        return test(fields, environment)
-
-    def _generate(self, relations: Relations) -> None:
-        self._made |= self._loose
-        self._loose, self._ready = {}, {}
-        self._program = generate({number: parts_of(each) for number, each in self._made.items()}, relations)
-        self._gone, self._spent = False, 0
-
-
-class _Bucket:
+class _Bucket(Leaf):
     """Conditions that wait at one place. Small ones are one leaf; of a large one those that require a second test wait under it."""
 
-    __slots__ = ("_leaves", "_size", "_tables", "program")
+    __slots__ = ("_more", "_size", "_tables", "whole")
 
     def __init__(self) -> None:
-        self.program: Program | None = None
+        super().__init__()
+        self.whole: Program | None = None
         """All of the bucket as one function, where it is one."""
-        self._leaves = [_Leaf()]
+        self._more: list[Leaf] | None = None
+        """Further leaves, where one is full."""
         self._tables: _Tables | None = None
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
-    def insert(self, number: int, condition: Condition) -> None:
+    def put(self, number: int, condition: Condition, memory: Memory) -> None:
+        """Let a condition wait here."""
         self._size += 1
-        self.program = None
+        self.whole = None
         if self._tables is not None and self._tables.insert_behind_test(number, condition):
             return
-        for leaf in self._leaves:
-            if len(leaf) < CHUNK:
-                break
-        else:
-            leaf = _Leaf()
-            self._leaves.append(leaf)
+        if self.size < CHUNK:
+            self.insert(number, condition)
+            if self._tables is None and self.size > LEAF:
+                self._split(memory)
+            return
+        self._more = self._more or []
+        self.is_plain = False
+        leaf = next((each for each in self._more if each.size < CHUNK), None)
+        if leaf is None:
+            leaf = Leaf()
+            self._more.append(leaf)
         leaf.insert(number, condition)
-        if self._tables is None and len(leaf) > LEAF:
-            self._split()
 
-    def _split(self) -> None:
-        self._tables = _Tables()
-        [leaf] = self._leaves
-        waiting = leaf.take_all()
+    def _split(self, memory: Memory) -> None:
+        self._tables, self.is_plain = _Tables(memory), False
+        waiting = self.take_all()
         self._size -= len(waiting)
         for number, condition in waiting.items():
-            self.insert(number, condition)
+            self.put(number, condition, memory)
 
-    def remove(self, number: int, condition: Condition) -> None:
+    def take_away(self, number: int, condition: Condition) -> None:
+        """Let a condition wait here no more."""
         self._size -= 1
-        self.program = None
+        self.whole = None
         if self._tables is not None and self._tables.remove(number, condition):
             return
-        for at, leaf in enumerate(self._leaves):
-            if number in leaf._loose or number in leaf._made:
-                leaf.remove(number)
-                if not len(leaf) and len(self._leaves) > 1:
-                    del self._leaves[at]
-                return
+        if number in self:
+            self.remove(number)
+            return
+        assert self._more is not None
+        at, leaf = next((at, each) for at, each in enumerate(self._more) if number in each)
+        leaf.remove(number)
+        if not leaf.size:
+            del self._more[at]
 
-    def match(self, fields: Fields, environment: Fields, found: list[int], matcher: Compile) -> None:
+    def match(self, fields: Fields, environment: Fields, found: list[int], effort: Effort) -> None:
+        """Append the numbers of the conditions that hold."""
+        Leaf.match(self, fields, environment, found, effort)
+        if self._tables is None and self._more is None:
+            self.whole = self.program
         if self._tables is not None:
-            self._tables.match(fields, environment, found, matcher)
-        for leaf in self._leaves:
-            leaf.match(fields, environment, found, matcher)
-        if self._tables is None and len(self._leaves) == 1:
-            self.program = self._leaves[0].program
+            self._tables.match(fields, environment, found, effort)
+        if self._more is not None:
+            for leaf in self._more:
+                leaf.match(fields, environment, found, effort)
+
+
+class _Twins(_Bucket):
+    """Two buckets whose values are one key for Python: that of 0 and false, or of 1 and true."""
+
+    __slots__ = ("_field", "of_number", "of_truth")
+
+    def __init__(self, field: str) -> None:
+        super().__init__()
+        self.is_plain = False
+        self._field = field
+        self.of_number: _Bucket | None = None
+        self.of_truth: _Bucket | None = None
+
+    def match(self, fields: Fields, environment: Fields, found: list[int], effort: Effort) -> None:
+        """Append the numbers of the conditions that hold."""
+        bucket = self.of_truth if fields[self._field].__class__ is bool else self.of_number
+        if bucket is not None:
+            bucket.match(fields, environment, found, effort)
+
+
+Item: TypeAlias = "tuple[str, Any]"  # Any: the value of a field
+"""A field and its value."""
 
 
 class _Tables:
     """Buckets by field and value."""
 
-    __slots__ = ("_by_field", "_by_text", "_places")
+    __slots__ = ("_any_value", "_by_item", "_by_text", "_everywhere", "_memory", "_names", "_places")
 
-    def __init__(self) -> None:
-        self._by_field: dict[str, dict[Any, _Bucket]] = {}  # Any: keys of values
-        """ANY_VALUE stands for any value of a field; those of every event are under no name."""
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        """Of texts, shared by all tables of a matcher."""
+        self._by_item: dict[Item, _Bucket] = {}
+        self._names: dict[str, int] = {}
+        """How many buckets by value a field has."""
+        self._any_value: dict[str, _Bucket] = {}
+        self._everywhere: _Bucket | None = None
         self._by_text: dict[str, TextTests[_Bucket]] = {}
-        self._places: dict[int, list[Access]] = {}
+        self._places: dict[int, tuple[Access, ...]] = {}
 
     def crowd(self, access: Access) -> int:
+        """How many conditions wait under a test.
+
+        A field of which much is asked is in many events: to wait for any value of it counts as much as all that is asked of it.
+        """
         bucket = self._bucket(access)
-        return 0 if bucket is None else len(bucket)
+        found = 0 if bucket is None else len(bucket)
+        return found + self._names.get(access.field, 0) if access.key is ANY_VALUE else found
 
     def _bucket(self, access: Access) -> _Bucket | None:
-        if access.relation != EQUAL:
-            tests = self._by_text.get(access.field)
-            return None if tests is None else tests.get(access.relation, str(access.key))
-        return self._by_field.get(access.field, {}).get(access.key)
+        field, key, relation = access
+        if relation != EQUAL:
+            tests = self._by_text.get(field)
+            return None if tests is None else tests.get(relation, str(key))
+        if key is ANY_VALUE:
+            return self._everywhere if access == EVERYWHERE else self._any_value.get(field)
+        bucket = self._by_item.get(_item_of(access))
+        if isinstance(bucket, _Twins):
+            return bucket.of_truth if isinstance(key, tuple) else bucket.of_number
+        return bucket
+
+    def _add_bucket(self, access: Access) -> _Bucket:
+        bucket = _Bucket()
+        field, key, relation = access
+        if relation != EQUAL:
+            self._by_text.setdefault(field, TextTests(self._memory)).insert(relation, str(key), bucket)
+        elif access == EVERYWHERE:
+            self._everywhere = bucket
+        elif key is ANY_VALUE:
+            self._any_value[field] = bucket
+        else:
+            self._names[field] = self._names.get(field, 0) + 1
+            item = _item_of(access)
+            if item[1] not in (0, 1):
+                self._by_item[item] = bucket
+            else:
+                twins = self._by_item.setdefault(item, _Twins(field))
+                setattr(twins, "of_truth" if isinstance(key, tuple) else "of_number", bucket)
+        return bucket
+
+    def _drop_bucket(self, access: Access) -> None:
+        field, key, relation = access
+        if relation != EQUAL:
+            self._by_text[field].remove(relation, str(key))
+            if not self._by_text[field]:
+                del self._by_text[field]
+        elif access == EVERYWHERE:
+            self._everywhere = None
+        elif key is ANY_VALUE:
+            del self._any_value[field]
+        else:
+            self._names[field] -= 1
+            if not self._names[field]:
+                del self._names[field]
+            item = _item_of(access)
+            twins = self._by_item[item]
+            if isinstance(twins, _Twins):
+                setattr(twins, "of_truth" if isinstance(key, tuple) else "of_number", None)
+                if twins.of_truth or twins.of_number:
+                    return
+            del self._by_item[item]
 
     def insert_behind_test(self, number: int, condition: Condition) -> bool:
         """Let a condition wait under one test, which need not be tried again; whether it requires such a one."""
@@ -185,65 +205,53 @@ class _Tables:
         if len(places) > 1 or places[0].key is ANY_VALUE or _rest_of(condition, places[0]) == condition:
             # Behind a test that leaves all of it to be tried it would wait once more, and so on.
             return False
-        self._insert(number, condition, places)
+        self.insert(number, condition, places)
         return True
 
-    def insert(self, number: int, condition: Condition) -> None:
-        """Let a condition wait wherever it can."""
-        self._insert(number, condition, accesses_of(condition, self.crowd))
-
-    def _insert(self, number: int, condition: Condition, places: list[Access]) -> None:
-        self._places[number] = places
+    def insert(self, number: int, condition: Condition, places: list[Access]) -> None:
+        """Let a condition wait under each of some tests."""
+        self._places[number] = tuple(places)
         for access in places:
-            bucket = self._bucket(access)
-            if bucket is None:
-                bucket = _Bucket()
-                if access.relation == EQUAL:
-                    self._by_field.setdefault(access.field, {})[access.key] = bucket
-                else:
-                    self._by_text.setdefault(access.field, TextTests()).insert(access.relation, str(access.key), bucket)
-            bucket.insert(number, _rest_of(condition, access))
+            bucket = self._bucket(access) or self._add_bucket(access)
+            bucket.put(number, _rest_of(condition, access), self._memory)
 
     def remove(self, number: int, condition: Condition) -> bool:
+        """Let a condition wait no more; whether it did."""
         places = self._places.pop(number, None)
         if places is None:
             return False
         for access in places:
             bucket = self._bucket(access)
             assert bucket is not None
-            bucket.remove(number, _rest_of(condition, access))
+            bucket.take_away(number, _rest_of(condition, access))
             if not len(bucket):
-                if access.relation == EQUAL:
-                    del self._by_field[access.field][access.key]
-                    if not self._by_field[access.field]:
-                        del self._by_field[access.field]
-                else:
-                    self._by_text[access.field].remove(access.relation, str(access.key))
-                    if not self._by_text[access.field]:
-                        del self._by_text[access.field]
+                self._drop_bucket(access)
         return True
 
-    def match(self, fields: Fields, environment: Fields, found: list[int], matcher: Compile) -> None:
-        tables, append = self._by_field, found.append
-        for name in fields if len(fields) <= len(tables) else tables:
-            table = tables.get(name)
-            if table is None or name not in fields:
-                continue
-            value = fields[name]
-            kind = value.__class__
-            if kind is not list and kind is not dict:
-                bucket = table.get((value,) if kind is bool else value)
-                if bucket is not None:
-                    if bucket.program is not None:
-                        bucket.program(fields, environment, append)
+    def match(self, fields: Fields, environment: Fields, found: list[int], effort: Effort) -> None:
+        """Append the numbers of the conditions that hold."""
+        get = fields.get
+        if self._by_item:
+            for bucket in self._hit(fields):
+                if bucket.is_plain:
+                    for number, (name, value, tried) in bucket.entries.items():
+                        if get(name, MISSING) == value and (tried is None or tried.holds(fields, environment, bucket, effort)):  # type: ignore[call-overload]  # NO_FIELD is no name
+                            found.append(number)
+                elif bucket.whole is not None:
+                    bucket.whole(fields, environment, found.append)
+                else:
+                    bucket.match(fields, environment, found, effort)
+        any_value = self._any_value
+        if any_value:
+            for name in fields if len(fields) <= len(any_value) else any_value:
+                if name in any_value and name in fields:
+                    bucket = any_value[name]
+                    if bucket.whole is not None:
+                        bucket.whole(fields, environment, found.append)
                     else:
-                        bucket.match(fields, environment, found, matcher)
-            bucket = table.get(ANY_VALUE)
-            if bucket is not None:
-                bucket.match(fields, environment, found, matcher)
-        every = tables.get(EVERYWHERE.field)
-        if every is not None:
-            every[ANY_VALUE].match(fields, environment, found, matcher)
+                        bucket.match(fields, environment, found, effort)
+        if self._everywhere is not None:
+            self._everywhere.match(fields, environment, found, effort)
         by_text = self._by_text
         if by_text:
             for name in fields if len(fields) <= len(by_text) else by_text:
@@ -251,10 +259,22 @@ class _Tables:
                     value = fields[name]
                     if value.__class__ is str:
                         for bucket in by_text[name].passed(value):
-                            if bucket.program is not None:
-                                bucket.program(fields, environment, append)
-                            else:
-                                bucket.match(fields, environment, found, matcher)
+                            bucket.match(fields, environment, found, effort)
+
+    def _hit(self, fields: Fields) -> list[_Bucket]:
+        """The buckets under the values of an event."""
+        names = self._names
+        items = fields.items() if len(fields) <= len(names) else [(name, fields[name]) for name in names if name in fields]
+        try:
+            return [bucket for bucket in map(self._by_item.get, items) if bucket is not None]
+        except TypeError:  # a list or an event within it, which cannot be a key
+            kinds = (list, dict)
+            return [bucket for item in items if not isinstance(item[1], kinds) and (bucket := self._by_item.get(item)) is not None]
+
+
+def _item_of(access: Access) -> Item:
+    """What an event has that passes, as a key."""
+    return access.field, access.key[0] if isinstance(access.key, tuple) else access.key
 
 
 def _rest_of(condition: Condition, access: Access) -> Condition:
@@ -264,19 +284,29 @@ def _rest_of(condition: Condition, access: Access) -> Condition:
 
 
 class Compile:
-    """Conditions as generated functions, behind tests that are looked up."""
+    """Conditions behind tests that are looked up, those that are tried often as generated functions."""
 
     def __init__(self, relations: Relations) -> None:
         self.relations = relations
         self.may_generate = True
         """Whether one more function may be made while this event is matched."""
-        self._tables = _Tables()
+        self.tests_left = TESTS
+        """Tests of single conditions that may be made while this event is matched."""
+        self._tables = _Tables(Memory(REMEMBERED_BYTES))
         self._conditions: dict[int, Condition] = {}
 
-    def insert(self, number: int, condition: Condition) -> None:
-        """Let a condition be matched."""
+    def insert(self, number: int, condition: Condition, places: list[Access] | None = None) -> None:
+        """Let a condition be matched; ``places``, if given, are those of :meth:`places_of`."""
         self._conditions[number] = condition
-        self._tables.insert(number, condition)
+        self._tables.insert(number, condition, self.places_of(condition) if places is None else places)
+
+    def places_of(self, condition: Condition) -> list[Access]:
+        """The tests under which a condition would wait."""
+        return accesses_of(condition, self._tables.crowd)
+
+    def crowd(self, places: list[Access]) -> int:
+        """How many conditions wait under the most crowded of some tests."""
+        return max(map(self._tables.crowd, places))
 
     def remove(self, number: int) -> None:
         """Forget a condition. Raises KeyError."""
@@ -284,7 +314,7 @@ class Compile:
 
     def match(self, fields: Fields, environment: Fields) -> list[int]:
         """The numbers of the conditions that hold of an event."""
-        self.may_generate = True
+        self.may_generate, self.tests_left = True, TESTS
         found: list[int] = []
         self._tables.match(fields, environment, found, self)
         return found if len(found) < 2 else list(dict.fromkeys(found))

@@ -34,14 +34,16 @@ class Lattice:
         self._bits = FieldBits()
         self._bottom = _Node(0)
         self._nodes = {0: self._bottom}
-        self._node_of: dict[int, _Node] = {}
+        self._node_of: dict[int, tuple[_Node, frozenset[str]]] = {}
+        """With the fields that a condition requires."""
 
     def insert(self, number: int, condition: Condition) -> None:
         """Let a condition be matched."""
-        signature = self._bits.of_condition(required_fields(condition))
+        names = required_fields(condition)
+        signature = self._bits.of_condition(names)
         node = self._nodes.get(signature) or self._add_node(signature)
         node.tests[number] = LazyTest(condition, self._relations)
-        self._node_of[number] = node
+        self._node_of[number] = node, names
 
     def _add_node(self, signature: int) -> _Node:
         node = self._nodes[signature] = _Node(signature)
@@ -63,8 +65,9 @@ class Lattice:
 
     def remove(self, number: int) -> None:
         """Forget a condition. Raises KeyError."""
-        node = self._node_of.pop(number)
+        node, names = self._node_of.pop(number)
         del node.tests[number]
+        self._bits.give_back(names)
         if node.tests or node is self._bottom:
             return
         del self._nodes[node.signature]

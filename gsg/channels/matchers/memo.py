@@ -27,23 +27,31 @@ class Memo:
     def __init__(self, relations: Relations) -> None:
         self._relations = relations
         self._bits = FieldBits()
-        self._conditions: dict[int, tuple[int, LazyTest]] = {}
+        self._conditions: dict[int, tuple[int, frozenset[str], LazyTest]] = {}
         self._remembered: dict[int, dict[int, LazyTest]] = {}
         self._entries = 0
 
     def insert(self, number: int, condition: Condition) -> None:
         """Let a condition be matched."""
-        signature = self._bits.of_condition(required_fields(condition))
+        names = required_fields(condition)
+        signature = self._bits.of_condition(names)
         test = LazyTest(condition, self._relations)
-        self._conditions[number] = signature, test
+        self._conditions[number] = signature, names, test
         for there, tests in self._remembered.items():
             if not signature & ~there:
                 tests[number] = test
                 self._entries += 1
+        while self._entries > MAX_ENTRIES:
+            self._forget_first()
 
     def remove(self, number: int) -> None:
         """Forget a condition. Raises KeyError."""
-        del self._conditions[number]
+        _, names, _ = self._conditions.pop(number)
+        if self._bits.give_back(names):
+            # A bit that may stand for another name says nothing about the sets that were remembered with it.
+            self._remembered.clear()
+            self._entries = 0
+            return
         for tests in self._remembered.values():
             self._entries -= tests.pop(number, None) is not None
 
@@ -56,12 +64,15 @@ class Memo:
         return [number for number, test in tests.items() if test(fields, environment)]
 
     def _remember(self, there: int) -> dict[int, LazyTest]:
-        tests = {number: test for number, (signature, test) in self._conditions.items() if not signature & ~there}
+        tests = {number: test for number, (signature, _, test) in self._conditions.items() if not signature & ~there}
         while self._remembered and (len(self._remembered) >= MAX_SETS or self._entries + len(tests) > MAX_ENTRIES):
-            self._entries -= len(self._remembered.pop(next(iter(self._remembered))))
+            self._forget_first()
         self._remembered[there] = tests
         self._entries += len(tests)
         return tests
+
+    def _forget_first(self) -> None:
+        self._entries -= len(self._remembered.pop(next(iter(self._remembered))))
 
     def __len__(self) -> int:
         return len(self._conditions)

@@ -12,16 +12,16 @@ from rete.predicates import Prefixes, Substrings
 from rete.predicates.substrings import GRAM
 
 from ..languages.relations import CI
+from .memory import Memory, entry_bytes, is_worth_remembering
 
 Thing = TypeVar("Thing")
 TEXT_TESTS: Final = frozenset({"prefix", "suffix", "contains", "prefix-ci", "suffix-ci", "contains-ci", "=-ci"})
 """Relations that can be looked up."""
 PRESENT: Final = 1
 """The set of bits that an index holds for each text: what waits for it is found by the text itself, however many there are."""
-MAX_REMEMBERED: Final = 1_024
-"""Texts of one field of which it is remembered what they pass: names of programs and users come again and again."""
-MAX_REMEMBERED_CHARACTERS: Final = 500
-"""Of such a text; a longer one comes but once."""
+REMEMBERED_BYTES: Final = 8 * 1024 * 1024
+"""Of texts of which it is remembered what they pass, over all tables of a matcher together: names of programs and users come again
+and again. Beyond, all are forgotten; texts longer than MAX_CHARACTERS are never remembered (memory.py)."""
 
 
 def looked_up(relation: str, text: str) -> str:
@@ -37,17 +37,18 @@ def is_rare(relation: str, text: str) -> bool:
 class TextTests(Generic[Thing]):
     """One thing for each relation and text. Texts are given as :func:`looked_up` says."""
 
-    __slots__ = ("_indexes", "_remembered")
+    __slots__ = ("_indexes", "_memory", "_remembered")
 
-    def __init__(self) -> None:
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
         self._remembered: dict[str, list[Thing]] = {}
-        """What texts passed that came lately, until a test comes or goes; the one that is remembered for longest is forgotten."""
+        """What texts passed that came lately, until a test comes or goes; limit: that of the memory."""
         self._indexes: dict[str, tuple[bool, bool, Prefixes | Substrings | None, dict[str, Thing]]] = {}
         """By relation: whether texts are folded, whether they are reversed, the index (none for equality), and what is found."""
 
     def insert(self, relation: str, text: str, thing: Thing) -> None:
         """Let a thing be found by texts that pass a test for which there is none yet."""
-        self._remembered.clear()
+        self._forget_all()
         index = self._indexes.get(relation)
         if index is None:
             texts = Substrings() if relation.startswith("contains") else None if relation == "=-ci" else Prefixes()
@@ -60,7 +61,7 @@ class TextTests(Generic[Thing]):
 
     def remove(self, relation: str, text: str) -> None:
         """Forget the thing of a test. Raises KeyError for a test that has none."""
-        self._remembered.clear()
+        self._forget_all()
         _, is_reversed, texts, things = self._indexes[relation]
         text = text[::-1] if is_reversed else text
         del things[text]
@@ -80,11 +81,19 @@ class TextTests(Generic[Thing]):
         if remembered is not None:
             return remembered
         found = self._passed(text)
-        if len(text) <= MAX_REMEMBERED_CHARACTERS:
-            if len(self._remembered) >= MAX_REMEMBERED:
-                del self._remembered[next(iter(self._remembered))]
+        if is_worth_remembering(text):
             self._remembered[text] = found
+            self._memory.take(self, entry_bytes(text, found))
         return found
+
+    def forget(self) -> None:
+        """Remember nothing of texts that came."""
+        self._remembered.clear()
+
+    def _forget_all(self) -> None:
+        if self._remembered:
+            self._remembered.clear()
+            self._memory.give_back(self)
 
     def _passed(self, text: str) -> list[Thing]:
         found = []

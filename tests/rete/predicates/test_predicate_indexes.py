@@ -9,27 +9,39 @@ import pytest
 
 from rete.errors import ReteError
 from rete.predicates import Equalities, Intervals, Prefixes, Substrings
+from rete.predicates.intervals import MAX_SEGMENTS
 
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
+@pytest.mark.parametrize("bounds", [20, 200], ids=["segments are remembered", "too many segments"])
 @pytest.mark.parametrize("seed", range(5))
-def test_intervals_pass_what_the_comparison_passes(seed: int) -> None:
+def test_intervals_pass_what_the_comparison_passes(seed: int, bounds: int) -> None:
     rng, index = Random(seed), Intervals()
     live: dict[int, tuple[str, int]] = {}
     for number in range(600):
-        live[number] = test = rng.choice(list(COMPARE)), rng.randrange(200)
+        live[number] = test = rng.choice(list(COMPARE)), rng.randrange(bounds)
         index.insert(*test, 1 << number)
         if rng.random() < 0.3:
             gone = rng.choice(list(live))
             index.remove(*live.pop(gone), 1 << gone)
         if number % 20 == 0:
-            value = rng.choice([rng.randrange(-2, 202), rng.random() * 200])
+            for value in (rng.randrange(-2, bounds + 2), rng.random() * bounds, rng.randrange(bounds)):
+                passed = index.passed(value)
 
-            passed = index.passed(value)
-
-            assert passed == sum(1 << each for each, (name, bound) in live.items() if COMPARE[name](value, bound))
+                assert passed == sum(1 << each for each, (name, bound) in live.items() if COMPARE[name](value, bound))
     assert len(index) == len(set(live.values()))
+
+
+def test_segments_that_are_remembered_are_bounded() -> None:
+    index = Intervals()
+    for bound in range(MAX_SEGMENTS):
+        index.insert("<", bound, 1 << bound)
+        for value in range(MAX_SEGMENTS):
+            index.passed(value)
+            assert len(index._segments) <= MAX_SEGMENTS
+
+    assert index._segments == {}
 
 
 def test_an_interval_by_another_operator_is_refused() -> None:

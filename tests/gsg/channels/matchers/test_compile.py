@@ -7,8 +7,9 @@ import pytest
 from gsg.channels.languages.predicate import parse
 from gsg.channels.languages.relations import Relations
 from gsg.channels.matchers.access import ANY_VALUE, Access, accesses_of, is_implied
-from gsg.channels.matchers.compile import TRIED, Compile
+from gsg.channels.matchers.compile import LEAF, TESTS, Compile
 from gsg.channels.matchers.generated import generate, parts_of
+from gsg.channels.matchers.leaf import COST_OF_DEFINITION, FEW, WORTH
 
 
 def test_what_is_common_is_tested_once() -> None:
@@ -38,14 +39,68 @@ def test_a_stronger_comparison_is_tried_behind_a_weaker_one() -> None:
 def test_one_function_at_most_is_made_for_one_event() -> None:
     matcher = Compile(Relations())
     for number in range(10):
-        matcher.insert(number, parse(f"(and (exists f{number}) (exists g))"))
-    event = {f"f{number}": 1 for number in range(10)}
+        matcher.insert(number, parse(f"(and (exists f{number}) (!= g 2))"))
+    event = {**{f"f{number}": 1 for number in range(10)}, "g": 1}
     made = []
-    for _ in range(TRIED + 12):
-        matcher.match(event, {})
+    for _ in range(WORTH // COST_OF_DEFINITION + 12):
+        assert len(matcher.match(event, {})) == 10
         made.append(not matcher.may_generate)
 
     assert sum(made) == 10
+
+
+def test_few_tests_are_made_for_one_event() -> None:
+    matcher = Compile(Relations())
+    for number in range(2 * TESTS):
+        matcher.insert(number, parse(f"(and (exists f{number}) (!= g 2))"))
+    event = {**{f"f{number}": 1 for number in range(2 * TESTS)}, "g": 1}
+    left = []
+    for _ in range(FEW + 3):
+        assert len(matcher.match(event, {})) == 2 * TESTS
+        left.append(matcher.tests_left)
+
+    assert left == [*[TESTS] * FEW, 0, 0, TESTS]
+
+
+def test_what_changes_beside_a_function_is_found() -> None:
+    matcher = Compile(Relations())
+    for number in range(3):
+        matcher.insert(number, parse("(and (exists a) (!= g 2))"))
+    for _ in range(WORTH):
+        assert sorted(matcher.match({"a": 1, "g": 1}, {})) == [0, 1, 2]
+    matcher.remove(1)
+    matcher.insert(3, parse("(and (exists a) (!= g 3))"))
+
+    assert sorted(matcher.match({"a": 1, "g": 1}, {})) == [0, 2, 3]
+    matcher.remove(0)
+    matcher.remove(2)
+    assert matcher.match({"a": 1, "g": 1}, {}) == [3]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [(1, [0]), (True, [1]), (0, [2]), (False, [3]), (1.0, [0]), ("1", []), ([1], []), ({"a": 1}, [])]
+)
+def test_numbers_and_truths_that_are_one_key_are_told_apart(value: object, found: list[int]) -> None:
+    matcher = Compile(Relations())
+    for number, constant in enumerate(["1", "true", "0", "false"]):
+        matcher.insert(number, parse(f"(= a {constant})"))
+
+    assert matcher.match({"a": value}, {}) == found
+    matcher.remove(0)
+    matcher.remove(2)
+    assert matcher.match({"a": value}, {}) == [each for each in found if each in (1, 3)]
+
+
+def test_conditions_without_a_second_test_are_in_leaves_however_many_there_are() -> None:
+    matcher = Compile(Relations())
+    conditions = [parse(f"(or (> a {number}) (and (= b {number}) (exists c)))") for number in range(10 * LEAF)]
+    for number, condition in enumerate(conditions):
+        matcher.insert(number, condition)
+
+    assert len(matcher.match({"a": 1_000}, {})) == len(conditions)
+    for number in range(0, len(conditions), 2):
+        matcher.remove(number)
+    assert sorted(matcher.match({"a": 1_000}, {})) == list(range(1, len(conditions), 2))
 
 
 def test_conditions_wait_under_tests_on_texts() -> None:
