@@ -423,11 +423,6 @@ class Channel:
         single = ((ticket, self._conditions[number]) for number, ticket in self._waits.items())
         return ((_shown(ticket, condition), ticket.asker) for ticket, condition in chain(single, self._temporal.interests()))
 
-    @property
-    def matcher(self) -> Matcher:
-        """What matches its events; :class:`Auto` says which matcher it uses, and why."""
-        return self._matcher
-
     def askers(self) -> list[str]:
         """Who asks here, without repetition: for events that name their readers."""
         return sorted({ticket.asker for ticket in self._tickets.values() if ticket.state is State.ACTIVE})
