@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+
+import msgspec
 
 from ..errors import LocalError
 from . import temporal
@@ -29,9 +30,8 @@ class Deliver(Enum):
     """The first ever; then the subscription is cancelled."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was subscribed to."""
+class Asked(msgspec.Struct, frozen=True, gc=False):
+    """What was subscribed to. As the nodes of a condition it is in no circle."""
 
     text: str
     language: str

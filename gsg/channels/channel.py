@@ -17,10 +17,11 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import Context
-from dataclasses import replace
 from itertools import chain
 from random import SystemRandom
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from ..errors import BadTerm, LocalError, Refused
 from . import environment as environments

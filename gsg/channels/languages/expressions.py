@@ -8,23 +8,28 @@ nothing: :mod:`.predicate` does.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, TypeAlias
+
+import msgspec
+from msgspec.structs import force_setattr
 
 Path: TypeAlias = tuple[str, ...]
 """The name of a field, and those of the fields within it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class _Node(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
+    """A node of a tree. It is in no circle, so Python's collection of garbage need not look at it: there may be millions."""
+
+
+class Constant(_Node, frozen=True):
     """A text, a number, true, false or null."""
 
     value: str | int | float | bool | None
     kind: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", type(self.value).__name__)
+        force_setattr(self, "kind", type(self.value).__name__)
 
 
 class Origin(Enum):
@@ -35,8 +40,7 @@ class Origin(Enum):
     ELEMENT = "element"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(_Node, frozen=True):
     """The value at a path of the event, of its environment or, within any, all and exactly, of the element in turn, for which the
     path may be empty: the element itself."""
 
@@ -48,8 +52,7 @@ EVERY_FIELD: Final = Field(())
 """In the place of a list within any, all and exactly: the values of all fields at the top level of the event."""
 
 
-@dataclass(frozen=True, slots=True)
-class Arithmetic:
+class Arithmetic(_Node, frozen=True):
     """A number computed: ``+ - * / mod min max abs``; missing where an operand is no number, or the divisor is 0."""
 
     operator: str
@@ -59,8 +62,7 @@ class Arithmetic:
 Expression: TypeAlias = Constant | Field | Arithmetic
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(_Node, frozen=True):
     """``= != < <= > >=`` of two values; false where one is missing or they are in no order."""
 
     operator: str
@@ -68,37 +70,32 @@ class Comparison:
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(_Node, frozen=True):
     """A named relation, such as contains, between a value and constants; false where an operand is missing."""
 
     name: str
     operands: tuple[Expression, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Exists:
+class Exists(_Node, frozen=True):
     """Whether a field is there, whatever its value."""
 
     field: Field
 
 
-@dataclass(frozen=True, slots=True)
-class And:
+class And(_Node, frozen=True):
     """All parts hold; with none it is true."""
 
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
+class Or(_Node, frozen=True):
     """Some part holds; with none it is false."""
 
     parts: tuple[Condition, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(_Node, frozen=True):
     """The part does not hold: so it is, too, where a field of it is missing."""
 
     part: Condition
@@ -112,8 +109,7 @@ class Quantity(Enum):
     EXACTLY = "exactly"
 
 
-@dataclass(frozen=True, slots=True)
-class Quantified:
+class Quantified(_Node, frozen=True):
     """How many elements of a list, or values of :data:`EVERY_FIELD`, meet a condition, in which a field may be one of the element;
     false for what is no list.
 
