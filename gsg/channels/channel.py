@@ -30,10 +30,9 @@ from .agent.program import Program
 from .agent_tickets import AgentTickets, told_to_owner
 from .asked import Deliver, read_asked
 from .closure import closure_of
-from .events import Event, fields_of
-from .languages.expressions import FALSE, TRUE, Condition, Exists, Field
+from .events import Event, check_origin, environment_of, fields_of, names_of
+from .languages.expressions import Condition
 from .languages.relations import Make, Relations
-from .languages.signature import required_fields
 from .languages.why_not import why_not
 from .languages.writing import written
 from .matchers.auto import Auto
@@ -142,6 +141,7 @@ class Channel:
         if isinstance(event, Event) and event.source:
             if readers is not None or environment is not None:
                 raise LocalError(f"readers or environment of an event of {event.source}, which has its own; leave them out")
+            check_origin(event)
             made = event
         else:
             made = self._new(event, readers, environment)
@@ -170,11 +170,9 @@ class Channel:
             environment = event.environment if environment is None else environment
             event = event.fields
         fields = read_notation(event) if isinstance(event, str) else fields_of(event)
-        carried = environments.current() if environment is None else fields_of(environment)
-        if isinstance(readers, str):
-            raise LocalError(f"readers={readers!r}; expected a collection of names, such as [{readers!r}]")
+        carried = environments.current() if environment is None else environment_of(environment)
         self._last_event += 1
-        return Event(fields, self.source, self._last_event, carried, None if readers is None else frozenset(readers))
+        return Event(fields, self.source, self._last_event, carried, None if readers is None else names_of(readers))
 
     def own_event(self, fields: dict[str, Value]) -> Event:
         """What came without source and number, as the next event of this channel; it is not published yet."""
@@ -319,6 +317,7 @@ class Channel:
         """
         if len(self._tickets) >= MAX_TICKETS:
             raise LocalError(f"channel {self.name} has {MAX_TICKETS:,} subscriptions, the most that it may have; cancel some")
+        names_of([asker])
         asked = read_asked(text, language, self.relations, report=report, deliver=deliver, signature=signature)
         consume = consumer if callable(consumer) else consumer.publish
         self._last_ticket += 1
@@ -365,6 +364,7 @@ class Channel:
         if state is State.CANCELLED:
             del self._tickets[ticket.number]
             self._agents.end(ticket)
+            ticket.on_end()
 
     def _wait(self, ticket: Ticket, *, tells_old: bool) -> None:
         asks = ticket.asked.asks
@@ -409,7 +409,7 @@ class Channel:
     def _interests_changed(self, ticket: Ticket, condition: Condition, sign: int) -> None:
         self._closure = None
         for hear in self.on_interest:
-            hear(_shown(ticket, condition), ticket.asker, sign)
+            hear(ticket.shown(condition), ticket.asker, sign)
 
     # --- what is asked about it ------------------------------------------------------------
 
@@ -422,7 +422,7 @@ class Channel:
     def interests(self) -> Iterator[tuple[Condition, str]]:
         """What somebody wants here, as others may know it, and who asks."""
         single = ((ticket, self._conditions[number]) for number, ticket in self._waits.items())
-        return ((_shown(ticket, condition), ticket.asker) for ticket, condition in chain(single, self._temporal.interests()))
+        return ((ticket.shown(condition), ticket.asker) for ticket, condition in chain(single, self._temporal.interests()))
 
     def askers(self) -> list[str]:
         """Who asks here, without repetition: for events that name their readers."""
@@ -440,11 +440,3 @@ class Channel:
         asks = ticket.asked.asks
         condition = asks.interest if isinstance(asks, TemporalQuery) else asks.condition if isinstance(asks, Program) else asks
         return why_not(condition, made.fields, made.environment, self.relations)
-
-
-def _shown(ticket: Ticket, condition: Condition) -> Condition:
-    """What others may know of a subscription: of a private one a field that it requires."""
-    if not ticket.private or condition == FALSE:
-        return condition
-    fields = required_fields(condition)
-    return Exists(Field((min(fields),))) if fields else TRUE

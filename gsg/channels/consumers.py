@@ -7,7 +7,7 @@ import sqlite3
 import sys
 from collections import deque
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from logging import INFO, LogRecord
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -71,11 +71,18 @@ class Table:
 
 @dataclass(slots=True)
 class Unread:
-    """What several streams hold together, and how much that may be: beyond, whichever of them grows is at its limit."""
+    """What several streams hold together, and how much that may be: beyond, the largest of them is at its limit."""
 
     limit: int
     """Of the characters of all their events."""
     characters: int = 0
+    streams: set[Stream] = field(default_factory=set)
+    """Those that hold any. Bounded by whoever makes them."""
+
+    def make_room(self) -> None:
+        """Let the largest stream do what it does at its limit, until no more is held than may be."""
+        while self.characters > self.limit and self.streams:
+            max(self.streams, key=Stream.held).overflow()
 
 
 class Stream:
@@ -108,24 +115,34 @@ class Stream:
             if isinstance(self._ended, Overrun):
                 self._ended.lost = self.dropped
             return
-        self._count(event.size())
         self._unread.append(event)
+        self._count(event.size())
         self._news.set()
-        while len(self._unread) > self._limit or (self._is_large() and len(self._unread) > 1):
-            self.dropped += 1
-            if not self.drops_oldest:
-                self._count(-self._unread.pop().size())
-                unread = f"{len(self._unread):,} events of {self._characters:,} characters were unread"
-                self._ended = Overrun(f"{unread}; read faster, or with overflow='drop_oldest'", lost=1)
-                return
+        while len(self._unread) > self._limit or (self._characters > UNREAD_CHARACTERS and len(self._unread) > 1):
+            self.overflow()
+        self._together.make_room()
+
+    def overflow(self) -> None:
+        """What is to happen at the limit: the oldest event goes, or the newest and no more come."""
+        self.dropped += 1
+        if self.drops_oldest:
             self._count(-self._unread.popleft().size())
+            return
+        self._count(-self._unread.pop().size())
+        unread = f"{len(self._unread):,} events of {self._characters:,} characters were unread"
+        self._ended = self._ended or Overrun(f"{unread}; read faster, or with overflow='drop_oldest'", lost=1)
+
+    def held(self) -> int:
+        """The characters of the events that are unread."""
+        return self._characters
 
     def _count(self, more: int) -> None:
         self._characters += more
         self._together.characters += more
-
-    def _is_large(self) -> bool:
-        return self._characters > UNREAD_CHARACTERS or self._together.characters > self._together.limit
+        if self._unread:
+            self._together.streams.add(self)
+        else:
+            self._together.streams.discard(self)
 
     def close(self) -> None:
         """End the iteration, once what is there was read."""

@@ -6,12 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from ..errors import BadTerm, PeerMisbehaved
-from .events import MAX_BITS, Event, fields_of
+from ..errors import BadTerm, LocalError, PeerMisbehaved
+from .events import MAX_BITS, Event, check_origin, fields_of
 from .values import Reference
 
-MAX_SOURCE: Final = 256
-"""Characters of an event's source; a longer one is refused."""
 REFERENCE: Final = 1
 """The extension by which a reference travels."""
 WHOLE: Final = 2
@@ -44,10 +42,13 @@ def decode_event(body: bytes | msgspec.Raw) -> Event:
         raise PeerMisbehaved(f"what is no event: {error}") from None
     except Exception as error:  # whatever bytes bring about, such as a RecursionError, is the fault of who sent them
         raise PeerMisbehaved(f"an event that cannot be read: {error}") from None
-    if len(found.source) > MAX_SOURCE:
-        raise PeerMisbehaved(f"a source of {len(found.source):,} characters; expected at most {MAX_SOURCE}")
     readers = None if found.readers is None else frozenset(found.readers)
-    return Event(fields, found.source, found.number, environment, readers)
+    event = Event(fields, found.source, found.number, environment, readers)
+    try:
+        check_origin(event)
+    except LocalError as error:
+        raise PeerMisbehaved(str(error)) from None
+    return event
 
 
 def _as_sent(value: Any) -> Any:  # Any: a value of an event, and what msgspec encodes in its place

@@ -7,11 +7,11 @@ Two events with equal fields are two events. The environment is what its publish
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..errors import BadTerm
+from ..errors import BadTerm, LocalError
 from .values import Reference, Value
 
 MAX_DEPTH: Final = 32
@@ -22,6 +22,13 @@ MAX_CHARACTERS: Final = 1024 * 1024
 """Characters of all names and texts of one event; one with more is refused."""
 MAX_BITS: Final = 1_024
 """Of a whole number; a longer one is refused, as no float is as large."""
+MAX_ENVIRONMENT: Final = 16_384
+"""Characters of an environment; a longer one is refused."""
+MAX_READERS: Final = 1_000
+MAX_READER: Final = 200
+"""Readers of one event, and characters of the name of each; beyond, it is refused."""
+MAX_SOURCE: Final = 256
+"""Characters of an event's source; a longer one is refused."""
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -37,7 +44,8 @@ class Event:
 
     def size(self) -> int:
         """About how many characters it has, for limits by bytes: its objects take some four times as many."""
-        return characters_of(self.fields) + characters_of(self.environment)
+        readers = 0 if self.readers is None else sum(map(characters_of, self.readers))
+        return characters_of(self.fields) + characters_of(self.environment) + readers
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Value]:
@@ -45,6 +53,37 @@ def fields_of(given: Mapping[str, Any]) -> dict[str, Value]:
     if not isinstance(given, Mapping):
         raise BadTerm(f"an event of type {type(given).__name__}; expected a mapping from names to values")
     return _Copy().fields(given, 1)
+
+
+def environment_of(given: Mapping[str, Any]) -> dict[str, Value]:
+    """A copy of an environment. Raises BadTerm for what is none, or too large a one: it goes with each event."""
+    copied = fields_of(given)
+    if characters_of(copied) > MAX_ENVIRONMENT:
+        raise BadTerm(f"an environment of more than {MAX_ENVIRONMENT:,} characters; expected fewer: carry a reference to the rest")
+    return copied
+
+
+def names_of(given: Iterable[str]) -> frozenset[str]:
+    """A set of names of readers, or of who asks. Raises LocalError for what is no name, and for too many."""
+    if isinstance(given, str):
+        raise LocalError(f"readers={given!r}; expected a collection of names, such as [{given!r}]")
+    names = frozenset(given)
+    if len(names) > MAX_READERS:
+        raise LocalError(f"{len(names):,} readers; expected at most {MAX_READERS:,}: give them a name together")
+    for name in names:
+        if not isinstance(name, str) or len(name) > MAX_READER or _HALF_PAIR.search(name):
+            raise LocalError(f"{name!r:.80} as the name of a reader, or of who asks; expected a text of at most {MAX_READER} characters")
+    return names
+
+
+def check_origin(event: Event) -> None:
+    """Raise LocalError for an event whose source or number no channel gives, or whose readers are no names."""
+    if not isinstance(event.source, str) or len(event.source) > MAX_SOURCE or _HALF_PAIR.search(event.source):
+        raise LocalError(f"an event of source {event.source!r:.80}; expected a text of at most {MAX_SOURCE} characters")
+    if type(event.number) is not int or not 0 <= event.number < 2**63:
+        raise LocalError(f"an event of number {event.number!r:.80}; expected a whole number from 0 to 2^63 - 1")
+    if event.readers is not None:
+        names_of(event.readers)
 
 
 class _Copy:

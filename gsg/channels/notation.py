@@ -5,7 +5,8 @@
 A value without marks is a text, as in Filman and Lee (section "Events"): whoever compares it with a number has it read as one. The
 marks tell the other kinds: ``#5`` a number, ``#true #false #null``, ``<gsg://host:1/name>`` a reference, ``[a, #2]`` a list,
 ``{name: value; name: value}`` an event, and ``"a; b"``, with JSON's escapes, a text that would read otherwise. In JSON a reference
-is ``{"$ref": "gsg://host:1/name"}``, and a number without a form there ``{"$number": "NaN"}``.
+is ``{"$ref": "gsg://host:1/name"}``, and a number without a form there ``{"$number": "NaN"}``; an event that is one such name alone
+has one ``$`` more there.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from .values import Reference, Value
 REFERENCE: Final = "$ref"
 NUMBER: Final = "$number"
 """The names by which JSON says a reference, and a number that it has no form for."""
-MAX_JSON: Final = 4 * MAX_CHARACTERS
+MAX_JSON: Final = 8 * MAX_CHARACTERS
 """Characters of an event as a text, marks and escapes counted; a longer one is refused."""
+_MARK = re.compile(r"\$+(?:ref|number)")
 _PLAIN_END = re.compile(r"[;,\]}]")
 _ENDS: Final = {"": re.compile(";"), "}": re.compile("[;}]"), "]": re.compile(r"[,\]]")}
 """Where a text without marks ends: at the top, in an event, in a list."""
@@ -44,29 +46,45 @@ def _plain(value: Any) -> Any:  # Any: JSON's values
     if isinstance(value, Reference):
         return {REFERENCE: value.address}
     if isinstance(value, Mapping):
-        return {name: _plain(each) for name, each in value.items()}
+        plain = {name: _plain(each) for name, each in value.items()}
+        return {f"${name}": each for name, each in plain.items()} if _is_marked(plain) else plain
     if isinstance(value, list):
         return [_plain(each) for each in value]
     return {NUMBER: json.dumps(value)} if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _is_marked(found: Mapping[str, Any]) -> bool:  # Any: as above
+    """Whether an object of JSON reads as something else, but for one more $ before its only name."""
+    return len(found) == 1 and _MARK.fullmatch(next(iter(found))) is not None
 
 
 def from_json(text: str | bytes) -> dict[str, Value]:
     """The event of a JSON object. Raises BadTerm for what is none, or too large a one."""
     if len(text) > MAX_JSON:
         raise BadTerm(f"an event of {len(text):,} characters as JSON; expected at most {MAX_JSON:,}")
+    return fields_of(decode_json(text))
+
+
+def decode_json(text: str | bytes) -> dict[str, Value]:
+    """The same, of any size, for what is known to be an event. Raises BadTerm for what is none."""
     try:
-        found = json.loads(text, object_hook=_referenced)
+        found = json.loads(text, object_hook=_unmarked)
     except (ValueError, RecursionError) as error:
         raise BadTerm(f'an event that is no JSON: {error}; expected an object such as {{"type": "error"}}') from None
     if not isinstance(found, dict):
         raise BadTerm(f"an event that is a JSON {type(found).__name__}; expected an object from names to values")
-    return fields_of(found)
+    return found
 
 
-def _referenced(found: dict[str, Any]) -> Any:  # Any: as above
-    if found.keys() == {REFERENCE} and isinstance(found[REFERENCE], str):
-        return Reference(found[REFERENCE])
-    return float(found[NUMBER]) if found.keys() == {NUMBER} and found[NUMBER] in ("NaN", "Infinity", "-Infinity") else found
+def _unmarked(found: dict[str, Any]) -> Any:  # Any: as above
+    if not _is_marked(found):
+        return found
+    (name, value), *_ = found.items()
+    if name == REFERENCE and isinstance(value, str):
+        return Reference(value)
+    if name == NUMBER and value in ("NaN", "Infinity", "-Infinity"):
+        return float(value)
+    return {name[1:]: value} if name.startswith("$$") else found
 
 
 def read_any(text: str) -> dict[str, Value]:

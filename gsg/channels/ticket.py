@@ -15,6 +15,8 @@ from typing import Protocol
 
 from .asked import Asked
 from .events import Event
+from .languages.expressions import FALSE, TRUE, Condition, Exists, Field
+from .languages.signature import required_fields
 
 Consume = Callable[[Event], object]
 
@@ -71,6 +73,15 @@ class Ticket:
     """Deliveries at which its consumer raised something."""
     stopped: str = ""
     """Why it was cancelled, where it exceeded a limit."""
+    on_end: Callable[[], object] = field(default=lambda: None, repr=False)
+    """Called when it is cancelled, by whomever."""
+
+    def shown(self, condition: Condition) -> Condition:
+        """What others may know of a condition of it: where it is private, a field that it requires."""
+        if not self.private or condition == FALSE:
+            return condition
+        fields = required_fields(condition)
+        return Exists(Field((min(fields),))) if fields else TRUE
 
     def modify(self, text: str, *, language: str | None = None, report: str | None = None, deliver: str | None = None) -> None:
         """Ask for something else from now on; what is not given stays. Raises BadText, and nothing has changed then."""

@@ -18,8 +18,9 @@ from typing import Any, Self
 from ..channels import environment as environments
 from ..channels.consumers import UNREAD, Stream
 from ..channels.events import Event, fields_of
-from ..channels.notation import from_json, read, to_json
-from ..errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
+from ..channels.notation import decode_json, read, to_json
+from ..channels.values import Value
+from ..errors import BadTerm, DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
 from .peer_connection import PeerConnection
 from .protocol import (
     BYTES_PER_REQUEST,
@@ -145,7 +146,7 @@ class ChannelEvents:
         match message:
             case Events(_, events):
                 for source, number, text in events:
-                    self._stream.publish(Event(from_json(text), source, number))
+                    self._stream.publish(Event(_fields(text), source, number))
             case Dropped(_, why):
                 lost = error_of(why)
                 self.dropped += lost.lost if isinstance(lost, Overrun) else 0
@@ -159,6 +160,13 @@ class ChannelEvents:
         if self._ended is None and not isinstance(error, DoorClosed):
             self._ended = error
         self._stream.close()
+
+
+def _fields(text: str) -> dict[str, Value]:
+    try:
+        return decode_json(text)
+    except BadTerm as error:
+        raise PeerMisbehaved(f"an event of a channel that is none: {error}") from None
 
 
 def _parts(texts: list[str]) -> Iterator[list[str]]:

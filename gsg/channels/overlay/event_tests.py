@@ -22,7 +22,7 @@ from ..languages.relations import Relations
 from ..languages.source import LazyTest
 from ..languages.writing import written
 from .event_tuples import event_of
-from .portable import is_portable
+from .portable import MAX_CHARACTERS, is_portable
 
 NAME: Final = "event"
 MAX_ASKERS_CHARACTERS: Final = 16 * 1024
@@ -61,7 +61,7 @@ def compile_source(source: str) -> Callable[[Tuple, str | None], bool]:
         event = _events.event_of(items)
         if event is None or (askers is not None and event.readers is not None and askers.isdisjoint(event.readers)):
             return False
-        return test is None or test(event.fields, event.environment)
+        return test is None or event.size() > MAX_CHARACTERS or test(event.fields, event.environment)
 
     return passes
 

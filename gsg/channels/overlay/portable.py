@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..languages.expressions import TRUE, And, Comparison, Condition, Exists, Not, Or, Relation
+from ..languages.expressions import TRUE, And, Arithmetic, Comparison, Condition, Exists, Expression, Not, Or, Relation
 from ..languages.predicate import all_of, any_of
 from ..languages.relations import STANDARD
 
 MAX_TESTS: Final = 64
-"""Comparisons and relations of one condition; of one with more nothing is tried."""
-MAX_CONSTANTS: Final = 1_000
-"""Of one relation, such as a list of texts; one with more is not tried."""
+"""Comparisons, constants of relations and operands of one condition; of one with more nothing is tried."""
+MAX_CHARACTERS: Final = 64 * 1024
+"""Of an event at which conditions are tried; a longer one passes."""
 _CHEAP = frozenset(name for name in STANDARD if not name.startswith("regex"))
 
 
@@ -31,13 +31,17 @@ def is_portable(condition: Condition) -> bool:
     return _is_cheap(condition) and tests_in(condition) <= MAX_TESTS
 
 
-def tests_in(condition: Condition) -> int:
-    """How many comparisons, relations and the like a condition is made of."""
-    match condition:
+def tests_in(node: Condition | Expression) -> int:
+    """How many comparisons, constants of relations and operands there are in a condition."""
+    match node:
         case And(parts) | Or(parts):
             return sum(map(tests_in, parts))
         case Not(part):
             return tests_in(part)
+        case Comparison(_, left, right):
+            return tests_in(left) + tests_in(right) - 1
+        case Relation(_, operands) | Arithmetic(_, operands):
+            return sum(map(tests_in, operands))
     return 1
 
 
@@ -58,6 +62,6 @@ def _is_cheap(condition: Condition) -> bool:
             return _is_cheap(part)
         case Comparison() | Exists():
             return True
-        case Relation(name, operands):
-            return name in _CHEAP and len(operands) <= MAX_CONSTANTS
+        case Relation(name, _):
+            return name in _CHEAP
     return False

@@ -47,26 +47,22 @@ class Postings:
         self._changed: set[Term] = set()
         self._posted: dict[Term, frozenset[Posting]] = {}
 
-    def insert(self, interest: Interest, crowd: Crowd) -> None:
-        """Somebody wants something; ``crowd`` says how much is posted under a feature by others."""
-        self._users[interest] += 1
-        if self._users[interest] > 1:
-            return
-        features = self._placed[interest] = (*required_by(interest.condition, crowd), SAID_ELSEWHERE)
-        for feature in features:
-            self._at[feature][portable(interest.condition), interest.asker] += 1
-            self._changed.add(feature)
+    def change(self, interest: Interest, more: int, crowd: Crowd) -> None:
+        """So many more, or fewer, want something; ``crowd`` says how much is posted under a feature by others."""
+        before = self._users[interest]
+        self._users[interest] += more
+        if not before:
+            self._placed[interest] = (*required_by(interest.condition, crowd), SAID_ELSEWHERE)
+        if not (before and self._users[interest]):
+            self._count(interest, 1 if more > 0 else -1)
+        if not self._users[interest]:
+            del self._users[interest], self._placed[interest]
 
-    def remove(self, interest: Interest) -> None:
-        """Somebody wants it no more."""
-        self._users[interest] -= 1
-        if self._users[interest]:
-            return
-        del self._users[interest]
+    def _count(self, interest: Interest, sign: int) -> None:
         test = portable(interest.condition), interest.asker
-        for feature in self._placed.pop(interest):
+        for feature in self._placed[interest]:
             at = self._at[feature]
-            at[test] -= 1
+            at[test] += sign
             if not at[test]:
                 del at[test]
             if not at:
@@ -76,13 +72,13 @@ class Postings:
     def take_changes(self) -> tuple[set[Posting], set[Posting]]:
         """What is to be posted, and then what is to be withdrawn, since this was last called."""
         to_post, to_withdraw = set[Posting](), set[Posting]()
-        for feature in self._changed:
+        while self._changed:
+            feature = self._changed.pop()
             before, now = self._posted.pop(feature, frozenset()), self._wanted(feature)
             if now:
                 self._posted[feature] = now
             to_post |= now - before
             to_withdraw |= before - now
-        self._changed.clear()
         return to_post, to_withdraw
 
     def _wanted(self, feature: Term) -> frozenset[Posting]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,11 +11,12 @@ import pytest
 import gsg
 from gsg import Client, Peer
 from gsg.channels import environment
+from gsg.channels.notation import from_json, read, to_json
 from gsg.channels.values import Reference
 from gsg.errors import BadTerm, BadText, LocalError, Refused
 from gsg.http.door import HttpDoor
 from gsg.http.peer_channel import PeerChannel
-from gsg.http.protocol import Dropped, Ended, Events, PublishEvents, SubscribeEvents
+from gsg.http.protocol import Events, PublishEvents, SubscribeEvents
 from gsg.quotas import Quota, Quotas
 
 
@@ -84,7 +86,7 @@ async def test_what_is_no_event_or_subscription_is_refused_and_nothing_is_publis
             await client.channel.subscribe("(= type")
         with pytest.raises(LocalError, match="expected each, first, last or once"):
             await client.channel.subscribe("true", deliver="often")
-        with pytest.raises(LocalError, match="for who asks; expected at most"):
+        with pytest.raises(LocalError, match="or of who asks; expected a text of at most 200"):
             await client.channel.subscribe("true", asker="x" * 300)
         await client.channel.publish({"n": 2})
 
@@ -127,7 +129,7 @@ class Sent:
     """In the place of what sends to a client."""
 
     def __init__(self) -> None:
-        self.replies: list[object] = []
+        self.replies: list[Any] = []  # Any: of several kinds
 
     async def send(self, reply: object) -> None:
         self.replies.append(reply)
@@ -140,21 +142,43 @@ async def test_a_client_that_does_not_read_is_told_what_was_dropped() -> None:
         ending = await channel.subscribe(SubscribeEvents(2, "true", limit=2), "")
         await channel.publish(PublishEvents(3, ['{"n":1}', "n: #2", "n: #3"]))
         dropping.ticket.cancel()
-        dropping._stream.close()
 
         await dropping.send_to(sent)  # type: ignore[arg-type]  # all that it is asked
         await ending.send_to(sent)  # type: ignore[arg-type]  # as above
         await channel.close()
 
-    first, second, third, fourth = sent.replies
-    assert isinstance(first, Dropped)
-    assert first.why.lost == 1
-    assert isinstance(second, Events)
-    assert [event[2] for event in second.events] == ['{"n":2}', '{"n":3}']
-    assert isinstance(third, Events)
-    assert len(third.events) == 2
-    assert isinstance(fourth, Ended)
-    assert fourth.why.kind == "Overrun"
+    told = [(reply.request, type(reply).__name__) for reply in sent.replies]
+    assert told == [(1, "Dropped"), (1, "Events"), (1, "Ended"), (2, "Events"), (2, "Ended")]
+    dropped, last, cancelled, first, overrun = sent.replies
+    assert (dropped.why.lost, cancelled.why.kind, overrun.why.kind) == (1, "DoorClosed", "Overrun")
+    assert [text for _, _, text in last.events] == ['{"n":2}', '{"n":3}']
+    assert len(first.events) == 2
+
+
+async def test_a_subscription_that_ends_by_itself_says_so(client: Client) -> None:
+    async with await client.channel.subscribe("(exists n)", deliver="once") as once:
+        await client.channel.publish({"n": 1}, {"n": 2})
+
+        assert [event.fields async for event in once] == [{"n": 1}]
+
+    many = "(event (a ?x)) (event (a ?y)) (event (a ?z))"
+    async with await client.channel.subscribe(many, "temporal") as stopped:
+        await client.channel.publish(*[{"a": number} for number in range(60)])
+
+        with pytest.raises(LocalError, match="was stopped: more than"):
+            async for _ in stopped:
+                pass
+    assert (await client.channel.report()).subscriptions == []
+
+
+@pytest.mark.parametrize("text", ['"$ref": x', '{"a": {"$number": "NaN"}}', '{"$$ref": "y"}', 'a: "\u0000\u0000"'])
+async def test_whatever_is_published_comes_back_as_it_was(client: Client, text: str) -> None:
+    async with await client.channel.subscribe("true") as events:
+        await client.channel.publish(text if text[0] != "{" else from_json(text))
+
+        heard = (await anext(events)).fields
+
+        assert to_json(heard) == to_json(from_json(text) if text[0] == "{" else read(text))
 
 
 def test_messages_of_channels_come_back_from_both_formats() -> None:

@@ -139,11 +139,11 @@ def test_many_tests_at_one_feature_are_posted_as_one() -> None:
         return 0
 
     for each in interests[1:]:
-        postings.insert(each, crowd)
+        postings.change(each, 1, crowd)
     few, _ = postings.take_changes()
-    postings.insert(interests[0], crowd)
+    postings.change(interests[0], 1, crowd)
     one, withdrawn = postings.take_changes()
-    postings.remove(interests[0])
+    postings.change(interests[0], -1, crowd)
     again, gone = postings.take_changes()
 
     assert len(few) == 2 * MAX_TESTS_AT_ONE
@@ -155,11 +155,11 @@ def test_many_tests_at_one_feature_are_posted_as_one() -> None:
 def test_equal_interests_are_posted_once_until_the_last_goes() -> None:
     postings, interest = Postings(), Interest(parse("(= a 1)"), "")
 
-    postings.insert(interest, lambda feature: 0)
-    postings.insert(interest, lambda feature: 9)
+    postings.change(interest, 1, lambda feature: 0)
+    postings.change(interest, 1, lambda feature: 9)
     first = postings.take_changes()
-    postings.remove(interest)
+    postings.change(interest, -1, lambda feature: 0)
     between = postings.take_changes()
-    postings.remove(interest)
+    postings.change(interest, -1, lambda feature: 0)
 
     assert (len(first[0]), between, postings.take_changes()[1]) == (2, (set(), set()), first[0])
