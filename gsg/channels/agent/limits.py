@@ -41,6 +41,11 @@ MAX_OWN_WAKES: Final = 100
 """Times that it wakes itself in :data:`OWN_WAKES_S`, by its timers or by an event that followed from its own. Beyond, it is
 stopped."""
 OWN_WAKES_S: Final = 1.0
+"""In which its own wakes are counted."""
+MAX_CASCADE_STEPS: Final = 20_000
+"""Of all its wakes by one event and by what is published while it is told. Beyond, the agent is stopped."""
+MAX_CONDITIONS: Final = 2_000
+"""Comparisons and constants of all conditions that it subscribes to at a time. Beyond, the agent is stopped."""
 MAX_WAIT_S: Final = 10 * 365 * 86_400.0
 """Of a timer. A longer one is a mistake."""
 MAX_PROGRAM_CHARACTERS: Final = 64 * 1024
@@ -63,6 +68,8 @@ class Limits:
     tickets: int = MAX_TICKETS
     chain: int = MAX_CHAIN
     own_wakes: int = MAX_OWN_WAKES
+    cascade_steps: int = MAX_CASCADE_STEPS
+    conditions: int = MAX_CONDITIONS
 
 
 class Reason(Enum):
@@ -82,6 +89,8 @@ class Reason(Enum):
     TICKETS = "tickets"
     CHAIN = "chain"
     OWN_WAKES = "own wakes"
+    CASCADE = "cascade"
+    CONDITIONS = "conditions"
 
 
 class Stop(Exception):

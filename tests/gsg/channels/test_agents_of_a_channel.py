@@ -107,7 +107,7 @@ def test_an_agent_that_is_suspended_keeps_its_state_subscriptions_and_timers() -
                (set! count (+ count 1))
                (if (= count 1) (do
                  (after 5 (print "timer" count))
-                 (subscribe (exists b) (lambda (event) (print "b" count)))))))""",
+                 (subscribe (exists b) (lambda (e) (print "b" count)))))))""",
         "agent",
     )
     channel.publish({"a": 1})
