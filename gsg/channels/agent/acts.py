@@ -18,9 +18,9 @@ from .texts import as_text
 
 EXPORTED_BYTES: Final = 256
 """Of lists and the like, copied into an event for a step."""
-INSERT_STEPS: Final = 100
+INSERT_STEPS: Final = 20
 """What a subscription costs: the channel's matcher takes it in, and gives it back when it is cancelled."""
-INSERT_STEPS_PER_COMPARISON: Final = 8
+INSERT_STEPS_PER_COMPARISON: Final = 6
 """Of its condition; a constant counts as one."""
 
 

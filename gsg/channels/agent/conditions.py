@@ -15,10 +15,10 @@ from ..events import Event
 from ..languages.expressions import Condition
 from ..languages.predicate import PredicateReader
 from ..languages.relations import Relations
-from ..languages.source import LazyTest, Test
+from ..languages.source import Test, compiled
 from ..languages.syntax import Atom, Form, Kind, Node
 from ..values import Fields
-from .costs import PARTS, Cost, states_of, weight_of_condition
+from .costs import PARTS, Cost, compile_steps_of, weight_of_condition
 from .data import List, Record
 from .limits import MAX_RECENT, mistake
 from .lists import record_of
@@ -32,46 +32,44 @@ COMPILE_STEPS: Final = 200
 """What making a test of a condition costs, beside its length."""
 COMPILE_STEPS_PER_WORD: Final = 16
 """What each name, constant and operator in it costs besides."""
-STATES_PER_COMPILE_STEP: Final = 2
-"""Of patterns, compiled for a step; a character of another text counts for one."""
 MAX_NEW_TESTS: Final = 16
 """Conditions with values for their variables that a program remembers, ready to be tested; beyond, they are made anew."""
 
 
-class Tests:
+class ReadyConditions:
     """Conditions of one program, made ready with values for their variables. Limit: MAX_NEW_TESTS; beyond, all are made anew."""
 
     def __init__(self, relations: Relations) -> None:
         self.relations = relations
-        self._tests: dict[object, Tested] = {}
+        self._ready: dict[object, Tested] = {}
 
     def find(self, key: object) -> Tested | None:
         """What was made ready before."""
-        return self._tests.get(key)
+        return self._ready.get(key)
 
     def insert(self, key: object, condition: Condition) -> Tested:
         """Make a condition ready."""
-        if len(self._tests) >= MAX_NEW_TESTS:
-            self._tests.clear()
-        made = self._tests[key] = Tested(condition, self.relations)
+        if len(self._ready) >= MAX_NEW_TESTS:
+            self._ready.clear()
+        made = self._ready[key] = Tested(condition, self.relations)
         return made
 
 
 class Query:
     """One condition of a program, and what it takes to test it."""
 
-    def __init__(self, node: Node, tests: Tests) -> None:
+    def __init__(self, node: Node, ready: ReadyConditions) -> None:
         """Raises Mistake."""
         self._node = node
-        self._all = tests
+        self._all = ready
         self.variables = tuple(dict.fromkeys(_variables(node)))
         """Atoms ``?name``, whose values it is given in this order."""
-        words, states = _extent(node)
-        self._compile_steps = COMPILE_STEPS + COMPILE_STEPS_PER_WORD * words + states // STATES_PER_COMPILE_STEP
+        words, steps = _extent(node)
+        self._compile_steps = COMPILE_STEPS + COMPILE_STEPS_PER_WORD * words + steps
         self._tested: Tested | None = None
         """Where it has no variables."""
         if not self.variables:
-            self._tested = Tested(PredicateReader(tests.relations).condition(node), tests.relations)
+            self._tested = Tested(PredicateReader(ready.relations).condition(node), ready.relations)
             return
         self._check()
 
@@ -92,8 +90,7 @@ class Query:
         key = (self, *[(type(value), value) for value in values])
         found = self._all.find(key)
         if found is None:
-            states = sum([states_of(value) for value in values if isinstance(value, str)])
-            run.charge(self._compile_steps + states // STATES_PER_COMPILE_STEP)
+            run.charge(self._compile_steps + sum([compile_steps_of(value) for value in values if isinstance(value, str)]))
             for value in values:
                 if value is not None and not isinstance(value, (str, int, float)):
                     raise mistake(f"{shown(value)} in a condition; expected a text, a number, true, false or null")
@@ -110,7 +107,7 @@ class Tested:
 
     def __init__(self, condition: Condition, relations: Relations) -> None:
         self.condition = condition
-        self.test: Test = LazyTest(condition, relations)
+        self.test: Test = compiled(condition, relations)
         self.weight = weight_of_condition(condition)
         """What it counts for in a matcher."""
         self._cost = Cost(condition)
@@ -157,8 +154,8 @@ def _variables(node: Node) -> list[Atom]:
 
 
 def _extent(node: Node) -> tuple[int, int]:
-    """How many words a condition has, and how many states its texts, if they are patterns."""
-    words = states = 0
+    """How many words a condition has, and what its texts cost to be made ready, if they are patterns."""
+    words = steps = 0
     todo = [node]
     while todo:
         each = todo.pop()
@@ -166,8 +163,8 @@ def _extent(node: Node) -> tuple[int, int]:
             todo.extend(each.items)
         else:
             words += 1
-            states += states_of(each.value) if isinstance(each.value, str) and each.kind is Kind.TEXT else 0
-    return words, states
+            steps += compile_steps_of(each.value) if isinstance(each.value, str) and each.kind is Kind.TEXT else 0
+    return words, steps
 
 
 def _with_values(node: Node, values: dict[str | int | float, object]) -> Node:

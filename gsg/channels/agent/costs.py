@@ -41,6 +41,12 @@ SMALL_PATTERN: Final = 256
 """States of a regular expression that RE2 keeps an automaton for."""
 MAX_STATES: Final = 10_000
 """States that a regular expression is taken to have at most, as relations bounds its memory."""
+STATES_PER_COMPILE_STEP: Final = 8
+"""Of patterns, made ready for a step."""
+CLASS_STEPS: Final = 300
+"""What a class of Unicode in a pattern costs to be made ready."""
+MAX_COMPILE_STEPS: Final = 4_000
+"""What one pattern costs at most to be made ready, as its memory is bounded (relations.MAX_PATTERN_BYTES)."""
 STATES_PER_COMPARISON: Final = 16
 """States of a pattern that count for as much as a comparison in a matcher."""
 _COUNTS = re.compile(r"\{(?:\d+,)?(\d+)", re.ASCII)
@@ -52,6 +58,13 @@ def states_of(pattern: str) -> int:
     for most in _COUNTS.findall(pattern):
         states = min(MAX_STATES, states * max(1, int(most[-5:])))
     return states
+
+
+def compile_steps_of(text: str) -> int:
+    """What a text costs to be made ready, if it is a pattern: classes of Unicode, such as \\pL, are large."""
+    repeated = states_of(text) // max(1, len(text))
+    classes = (text.count("\\p") + text.count("\\P")) * max(1, repeated)
+    return min(MAX_COMPILE_STEPS, states_of(text) // STATES_PER_COMPILE_STEP + CLASS_STEPS * classes)
 
 
 def _size_of_pattern(pattern: str) -> int:

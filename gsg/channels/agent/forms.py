@@ -16,7 +16,7 @@ from ..languages.relations import Relations
 from ..languages.syntax import Atom, Form, Kind, Node
 from .closures import Evaluate, applied, constant, event_looked_at, made_function, variable, waking_event
 from .code import STEP, Body, Op
-from .conditions import Tests
+from .conditions import ReadyConditions
 from .lists import sorted_list
 from .names import CONSTANTS, EACH, RESERVED, Names, name_of
 from .operations import LOOKING, OPERATORS, WITH_LITERALS, form_operands, operation
@@ -29,7 +29,7 @@ class Compiler:
     """Compiles the bodies of one program. Nesting is that of the text (syntax.MAX_DEPTH)."""
 
     def __init__(self, relations: Relations, names: Names) -> None:
-        self._tests = Tests(relations)
+        self._ready = ReadyConditions(relations)
         self._names = names
         self._own = names
         self._body = Body("", 0)
@@ -250,7 +250,7 @@ class Compiler:
 
     def _operation(self, form: Form) -> tuple[Callable[..., object], Sequence[Node]]:
         """What an operator does, and the forms whose values it is given."""
-        return operation(form, self._tests)
+        return operation(form, self._ready)
 
     # --- control ------------------------------------------------------------
 
