@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Final
 
 MAX_STEPS: Final = 5_000
-"""Of one wake: evaluated lists, and the work of operators; 1 to 6 ms. Beyond, the agent is stopped."""
+"""Of one wake: evaluated lists, instructions, and the work of operators; 1 to 6 ms. Beyond, the agent is stopped."""
 MAX_MEMORY_BYTES: Final = 1024 * 1024
 """Of all values that its state reaches, each as if written out in full, so that what is shared counts each time. Beyond, the agent
 is stopped."""
@@ -36,7 +36,8 @@ MAX_RECENT: Final = 1_000
 MAX_TICKETS: Final = 100
 """Subscriptions and timers that it has at a time. Beyond, the agent is stopped."""
 MAX_CHAIN: Final = 16
-"""Agents that one after the other were woken by what the one before published. The one that would publish beyond is stopped."""
+"""Agents that one after the other were woken by what the one before published or printed. The one that would do so beyond is
+stopped, unless the chain is that of another channel's event, which may say what it likes: that is dropped, and counted."""
 MAX_OWN_WAKES: Final = 100
 """Times that it wakes itself in :data:`OWN_WAKES_S`, by its timers or by an event that followed from its own. Beyond, it is
 stopped."""
