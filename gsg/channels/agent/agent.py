@@ -106,6 +106,8 @@ class Agent:
         self._live_bytes = 0
         self._own_wakes: deque[float] = deque(maxlen=self.limits.own_wakes)
         """When it woke itself the last times. Limit: limits.own_wakes."""
+        self._own_wakes_told: deque[float] = deque(maxlen=self.limits.own_wakes)
+        """When another channel's event said so the last times, truly or not. Limit: limits.own_wakes."""
 
     def wake(self, event: Event, recent: Sequence[Event], now_s: float, *, spent_steps: int = 0) -> Outcome:
         """Run what an event wakes: handlers of the text in their order, then those subscribed to. ``recent``: the recent
@@ -151,7 +153,7 @@ class Agent:
             functions = self._woken(event, run) if function is None else [function]
             if not functions:
                 return Outcome(steps=run.steps) if run.steps else NOTHING
-            if is_own and not self._count_own_wake(now_s, run):
+            if is_own and not self._count_own_wake(now_s, is_told=run.is_from_elsewhere and function is None):
                 run.dropped = 1
                 return self._outcome(run, ())
             if not self._is_started:
@@ -172,10 +174,12 @@ class Agent:
         """What an event wakes: handlers of the text in their order, then functions subscribed."""
         found, parts = list[Function](), 0
         woken = [(handler.tested, Function(handler.body, None)) for handler in self.program.handlers]
-        for tested, function in (*woken, *self._subscribed.values()):
-            parts += tested.parts(run, event.fields, event.environment)
-            run.charge(parts // PARTS)
-            parts %= PARTS
+        woken.extend(self._subscribed.values())
+        for tested, function in woken:
+            if len(woken) > 1:  # the only one has just been tested by the channel, whose work that is
+                parts += tested.parts(run, event.fields, event.environment)
+                run.charge(parts // PARTS)
+                parts %= PARTS
             if tested.test(event.fields, event.environment):
                 found.append(function)
         return found
@@ -187,11 +191,11 @@ class Agent:
             *(Record(timer.event.fields) for timer in self._timers.values()),
         ]
 
-    def _count_own_wake(self, now_s: float, run: Run) -> bool:
-        """Whether it may wake itself now; False where that is another channel's fault. Raises Stop where it is its own."""
-        times = self._own_wakes
+    def _count_own_wake(self, now_s: float, *, is_told: bool) -> bool:
+        """Whether it may wake itself now; False where that may be another channel's fault. Raises Stop where it is its own."""
+        times = self._own_wakes_told if is_told else self._own_wakes
         if len(times) == times.maxlen and now_s - times[0] < OWN_WAKES_S:
-            if run.is_from_elsewhere:
+            if is_told:
                 return False
             limit = self.limits.own_wakes
             raise Stop(

@@ -31,7 +31,7 @@ from .texts import search_steps
 
 PARTS: Final = 512
 """Of a step, in which costs are given."""
-COMPARISON_PARTS: Final = 32
+COMPARISON_PARTS: Final = 64
 """What a comparison costs, beside the characters that it looks at."""
 ELEMENT_PARTS: Final = 128
 """What each element costs that is walked through."""

@@ -50,7 +50,7 @@ def search_steps(within: int, part: int) -> int:
     """Steps that a search may take, by how many characters the texts have: CPython compares short ones at each place."""
     if within < LINEAR_CHARACTERS or (part < LINEAR_PART and within < LINEAR_CHARACTERS_OF_SHORT_PART):
         return within * min(part, within) // 8192
-    return within // 64
+    return within // 256
 
 
 def _contains(run: Run, within: object, part: object) -> object:

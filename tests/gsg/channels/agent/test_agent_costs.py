@@ -131,7 +131,7 @@ def test_conditions_are_charged_by_what_they_look_at(condition: str) -> None:
 
     event = Event({"type": "go", **fields})  # type: ignore[dict-item]  # values
     asked = woken(f"(matches event {condition})", **fields)
-    handler = Agent(parse(f"(agent (on (or {condition} (= type 'go)) 1))")).wake(event, [], 0.0)
+    handler = Agent(parse(f"(agent (on (or {condition} (= type 'go)) 1) (on (= a 1) 1))")).wake(event, [], 0.0)
 
     assert asked.steps >= 20
     assert handler.steps >= 20
@@ -252,6 +252,18 @@ def test_another_channel_cannot_have_an_agent_stopped_for_waking_itself() -> Non
 
     assert one.state is State.WAITING
     assert sum(outcome.dropped for outcome in outcomes) == 5
+
+
+def test_a_timer_set_at_another_channels_event_is_the_agents_own() -> None:
+    one = Agent(parse("(agent (define (again) (after 0 (again))) (on (exists type) (again)))"), name="here/1", source="here")
+    outcome = one.wake(Event({"type": "x"}, "elsewhere", 1), [], 0.0)
+    for _ in range(MAX_OWN_WAKES + 1):
+        [(ticket, due_s)] = outcome.timers
+        outcome = one.timer_due(ticket, [], due_s)
+        if outcome.stopped is not None:
+            break
+
+    assert reason(outcome) is Reason.OWN_WAKES
 
 
 def test_the_outcome_carries_what_the_waking_event_carries() -> None:
