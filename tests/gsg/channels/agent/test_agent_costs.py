@@ -98,6 +98,17 @@ def test_what_is_kept_of_events_is_memory(read: str) -> None:
     assert Reason.MEMORY in reasons
 
 
+def test_events_that_its_own_subscriptions_keep_are_memory() -> None:
+    one = Agent(
+        parse("(agent (state (kept (list))) (on (= type 'go) (subscribe (exists t) (lambda (e) (set! kept (lambda () e))))))")
+    )
+    one.wake(Event({"type": "go"}), [], 0.0)
+
+    outcomes = [one.wake(Event({"t": "x" * size}), [], 0.0) for size in (500_000, 500_000, 2_000_000)]
+
+    assert [reason(outcome) for outcome in outcomes] == [None, None, Reason.MEMORY]
+
+
 def test_what_is_only_looked_at_is_not_memory() -> None:
     one = Agent(parse("(agent (state (n 0)) (on (exists type) (set! n (length (field event t))) (has event t)))"))
 
