@@ -23,14 +23,13 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from ..errors import BadTerm, LocalError, Refused
+from ..errors import LocalError, Refused
 from . import environment as environments
-from .agent.agent import Outcome
 from .agent.program import Program
-from .agent_tickets import AgentTickets, told_to_owner
+from .agent_tickets import AgentTickets
 from .asked import Deliver, read_asked
 from .closure import closure_of
-from .events import Event, check_origin, environment_of, fields_of, names_of
+from .events import Event, check_origin, fields_of, names_of
 from .languages.expressions import Condition
 from .languages.relations import Make, Relations
 from .languages.why_not import why_not
@@ -145,14 +144,17 @@ class Channel:
             made = event
         else:
             made = self._new(event, readers, environment)
+        return self._take(made)
+
+    def _take(self, event: Event) -> Event:
         if self._is_telling:
-            self._check_pending(made)
-        if self._seen.is_new(made.source, made.number):
+            self._check_pending(event)
+        if self._seen.is_new(event.source, event.number):
             self.published += 1
-            self._pending.append(made)
+            self._pending.append(event)
             if not self._is_telling:
                 self._tell_pending()
-        return made
+        return event
 
     def _check_pending(self, more: Event) -> None:
         self._pending_characters += more.size()
@@ -170,20 +172,22 @@ class Channel:
             environment = event.environment if environment is None else environment
             event = event.fields
         fields = read_notation(event) if isinstance(event, str) else fields_of(event)
-        carried = environments.current() if environment is None else environment_of(environment)
-        self._last_event += 1
-        return Event(fields, self.source, self._last_event, carried, None if readers is None else names_of(readers))
+        carried = environments.current() if environment is None else environments.of_user(environment)
+        return self._made(fields, carried, None if readers is None else names_of(readers))
 
     def own_event(self, fields: dict[str, Value]) -> Event:
         """What came without source and number, as the next event of this channel; it is not published yet."""
+        return self._made(fields, {}, None)
+
+    def _made(self, fields: dict[str, Value], environment: Mapping[str, Value], readers: frozenset[str] | None) -> Event:
         self._last_event += 1
-        return Event(fields, self.source, self._last_event)
+        return Event(fields, self.source, self._last_event, environment, readers)
 
     def _made_here(self, fields: dict[str, Value], environment: Mapping[str, Value], readers: frozenset[str] | None) -> Event:
         """An event for one consumer, which is not news here where that is a channel from which it comes back."""
-        self._last_event += 1
-        self._seen.is_new(self.source, self._last_event)
-        return Event(fields, self.source, self._last_event, environment, readers)
+        made = self._made(fields, environment, readers)
+        self._seen.is_new(made.source, made.number)
+        return made
 
     def _tell_pending(self) -> None:
         self._is_telling = True
@@ -200,6 +204,7 @@ class Channel:
             self._pending.clear()
             self._pending_characters = 0
             self._is_telling = False
+            self._agents.end_cascade()
 
     def _tell(self, event: Event) -> None:
         for hear in self.on_event:
@@ -221,7 +226,7 @@ class Channel:
         for ticket in woken.values():
             if ticket in self._agents:
                 ticket.matched += 1
-                self._do(ticket, self._agents.wake(ticket, event, self._clock()))
+                self._agents.wake(ticket, event, self._clock())
         if self._temporal:
             self._deliver_matches(self._temporal.happened(event, self._clock()))
         if self._temporal or woken:
@@ -231,27 +236,21 @@ class Channel:
         """Do what is due by now: absences that are over, and timers of agents. Where asyncio runs this is called by itself."""
         now_s = self._clock()
         self._deliver_matches(self._temporal.advance(now_s))
-        while (due := self._agents.take_due(now_s)) is not None:
-            self._do(*due)
-        if not self._is_telling:
-            self._tell_pending()
+        is_telling, self._is_telling = self._is_telling, True  # what timers bring about is one cascade
+        try:
+            self._agents.run_due(now_s)
+        finally:
+            if not is_telling:
+                self._tell_pending()
         self._set_timer()
 
-    def _do(self, ticket: Ticket, outcome: Outcome) -> None:
-        """What an agent wants done after a wake."""
-        for event in outcome.published:
-            try:
-                self.publish(event)
-            except (Refused, BadTerm) as error:
-                log.warning("channel %s: what agent %d publishes is refused: %s", self.name, ticket.number, error)
-                break
-        for fields in told_to_owner(outcome):
-            self._deliver(ticket, self._made_here(fields, {}, None), is_match=False)
-        if outcome.stopped is not None:
-            ticket.stopped = outcome.stopped.message
-            if outcome.stopped.limit is not None:
-                self._agents.stopped += 1
-            ticket.cancel()
+    def publish_of_agent(self, event: Event) -> None:
+        """Publish what an agent made. For the channel's own parts."""
+        self._take(self._made(event.fields, event.environment, event.readers))
+
+    def tell_owner(self, ticket: Ticket, event: Event) -> None:
+        """Deliver to one consumer what is told to it alone. For the channel's own parts."""
+        self._deliver(ticket, self._made_here(event.fields, event.environment, event.readers), is_match=False)
 
     def _deliver_matches(self, matches: list[tuple[Ticket, Match]]) -> None:
         for ticket, match in matches:

@@ -19,7 +19,7 @@ from functools import lru_cache, partial
 from typing import Final, ParamSpec, TypeVar
 
 from ..errors import BadTerm
-from .events import fields_of
+from .events import environment_of
 from .notation import from_json, to_json
 from .values import Value
 
@@ -27,6 +27,9 @@ VARIABLE: Final = "GSG_ENVIRONMENT"
 """In which a called process finds what its caller carried, as JSON."""
 MAX_CHARACTERS: Final = 16_384
 """Of an environment as JSON, as it goes with each event; a longer one is refused, and one from a caller is left out."""
+CHAIN: Final = "agents"
+"""The name in the environment of events that agents publish: which agents were woken one by the other, the first one first. Nobody
+else may give it, as an agent at the end of a long chain is stopped."""
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -39,10 +42,17 @@ def current() -> Mapping[str, Value]:
     return _of_process() if carried is None else carried
 
 
+def of_user(given: Mapping[str, object]) -> dict[str, Value]:
+    """A copy of an environment that somebody gives. Raises BadTerm for what is none, or too large a one, and for the name CHAIN."""
+    if CHAIN in given:
+        raise BadTerm(f"an environment with {CHAIN!r}, under which agents note who was woken by whom; expected another name")
+    return environment_of(given)
+
+
 @contextmanager
 def attached(**values: object) -> Iterator[None]:
     """Carry these values as well, until the block is left. Raises BadTerm for what is no value, and for too much."""
-    both = {**current(), **fields_of(values)}
+    both = {**current(), **of_user(values)}
     length = len(to_json(both))
     if length > MAX_CHARACTERS:
         raise BadTerm(
@@ -78,6 +88,6 @@ def _read(text: str) -> Mapping[str, Value]:
     if not text or len(text) > MAX_CHARACTERS:
         return {}
     try:
-        return from_json(text)
+        return of_user(from_json(text))
     except (BadTerm, json.JSONDecodeError):
         return {}

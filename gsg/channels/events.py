@@ -72,7 +72,7 @@ def names_of(given: Iterable[str]) -> frozenset[str]:
         raise LocalError(f"{len(names):,} readers; expected at most {MAX_READERS:,}: give them a name together")
     for name in names:
         if not isinstance(name, str) or len(name) > MAX_READER or _HALF_PAIR.search(name):
-            raise LocalError(f"{name!r:.80} as the name of a reader, or of who asks; expected a text of at most {MAX_READER} characters")
+            raise LocalError(f"{name!r:.80} as the name of a reader, or of who asks; expected at most {MAX_READER} characters")
     return names
 
 

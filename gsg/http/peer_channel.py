@@ -13,7 +13,8 @@ from contextlib import AsyncExitStack
 from ..background import in_turns
 from ..channels.channel import Channel
 from ..channels.consumers import UNREAD, Stream, Unread
-from ..channels.events import Event, environment_of, names_of
+from ..channels.environment import of_user
+from ..channels.events import Event, names_of
 from ..channels.matchers.auto import Auto
 from ..channels.notation import from_json, read_any, to_json
 from ..channels.overlay.overlay import Overlay
@@ -79,7 +80,7 @@ class PeerChannel:
         Raises BadTerm, BadText, and publishes none, for what is no event; PeerUnreachable where some may not have reached all.
         """
         channel, overlay = await self.opened()
-        environment = environment_of(from_json(request.environment))
+        environment = of_user(from_json(request.environment))
         readers = None if request.readers is None else names_of(request.readers)
         events: list[dict[str, Value]] = []
         async for text in in_turns(request.events):

@@ -16,8 +16,17 @@ from .numbers import Operation, number, shown, whole
 from .run import Run, Timer
 from .texts import as_text
 
+EXPORTED_BYTES: Final = 256
+"""Of lists and the like, copied into an event for a step."""
+INSERT_STEPS: Final = 20
+"""What a subscription costs: the channel's matcher takes it in, and gives it back when it is cancelled."""
+INSERT_STEPS_PER_COMPARISON: Final = 6
+"""Of its condition; a constant counts as one."""
+
 
 def _print(run: Run, *values: object) -> object:
+    if not run.chain_allows("a line printed"):
+        return None
     line = " ".join([as_text(run, value) for value in values])
     run.output_characters += len(line)
     limits = run.limits
@@ -37,13 +46,8 @@ def _publish(run: Run, value: object) -> object:
         raise Stop(
             Reason.PUBLISHED, f"more than {limits.published:,} events published in one wake; expected fewer", limits.published
         )
-    if run.chain >= limits.chain:
-        raise Stop(
-            Reason.CHAIN,
-            f"an event published in answer to the {limits.chain}th that agents published in answer to each other; "
-            "expected an end: let the condition leave out what it publishes itself",
-            limits.chain,
-        )
+    if not run.chain_allows("an event published"):
+        return None
     run.charge(size_of(record, run) // 256)
     try:
         run.published.append(fields_of(record.fields))
@@ -61,13 +65,14 @@ def event_of(names: Sequence[str]) -> Operation:
         for name, value in zip(names, values, strict=True):
             if has_functions(value):
                 raise mistake(f"a function as field {name!r} of an event; expected a value")
-            size += size_of(value, run) + 16 + len(name)
+            more = size_of(value, run) + 16 + len(name)
+            size += more
+            run.expect_bytes(size)
+            run.charge(more // EXPORTED_BYTES)
             depth = max(depth, depth_of(value, run))
+            if depth + 1 > MAX_NESTING:
+                raise Stop(Reason.NESTING, f"an event nested {depth + 1} deep; expected at most {MAX_NESTING}", MAX_NESTING)
             made[name] = exported(value)
-        if depth + 1 > MAX_NESTING:
-            raise Stop(Reason.NESTING, f"an event nested {depth + 1} deep; expected at most {MAX_NESTING}", MAX_NESTING)
-        run.expect_bytes(size)
-        run.charge(size // 512)
         run.allocated_bytes += size
         return Record(made, size, depth + 1)
 
@@ -86,7 +91,7 @@ def env_at(path: tuple[str, ...]) -> Operation:
 
 def after(run: Run, seconds: object, function: object) -> object:
     """Have a function called later. Returns its ticket."""
-    wait = number(seconds)
+    wait = number(run, seconds)
     if not 0 <= wait <= MAX_WAIT_S:
         raise mistake(f"(after {shown(seconds)} ...); expected 0 to {MAX_WAIT_S:,.0f} seconds")
     if not isinstance(function, Function):
@@ -101,14 +106,17 @@ def subscribe(run: Run, tested: Tested, handler: object) -> object:
     """Have a function called with each event of which a condition holds. Returns its ticket."""
     if not isinstance(handler, Function) or handler.body.parameters != 1:
         raise mistake(f"{shown(handler)} as a handler; expected a function of the program with one parameter, the event")
+    run.charge(INSERT_STEPS + INSERT_STEPS_PER_COMPARISON * tested.weight)
+    run.expect_conditions(tested.weight)
     run.allocated_bytes += FUNCTION_BYTES
     ticket = run.new_ticket()
+    run.sizes[ticket] = tested.weight
     run.subscribed[ticket] = (tested, handler)
     return ticket
 
 
 def _cancel(run: Run, ticket: object) -> object:
-    run.cancelled.append(whole(ticket))
+    run.cancel(whole(run, ticket))
     return None
 
 

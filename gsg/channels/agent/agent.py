@@ -10,25 +10,23 @@ An agent does nothing between wakes and decides nothing by itself about time and
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
 from ...languages.bad_text import bad_text
+from ..environment import CHAIN
 from ..events import Event
 from ..languages.expressions import Condition
 from ..values import Value
-from .code import Body
 from .conditions import Tested
+from .costs import PARTS
 from .data import Function, Record
 from .limits import OWN_WAKES_S, Limits, Reason, Stop, mistake
 from .machine import Machine
 from .program import Program
 from .run import Run, Timer
-
-CHAIN: Final = "agents"
-"""The name in the environment of events that agents publish: which agents were woken one by the other, the first one first."""
 
 
 class State(Enum):
@@ -60,7 +58,7 @@ class Outcome:
     """What a wake came to, for the host to do."""
 
     published: tuple[Event, ...] = ()
-    """Without source and number; the environment is that of the waking event, with :data:`CHAIN`."""
+    """Without source and number; environment and readers are as below."""
     printed: tuple[str, ...] = ()
     subscribed: tuple[tuple[int, Condition], ...] = ()
     """Tickets, and when the agent is to be woken besides."""
@@ -69,20 +67,34 @@ class Outcome:
     cancelled: tuple[int, ...] = ()
     stopped: AgentStopped | None = None
     steps: int = 0
+    environment: Mapping[str, Value] = field(default_factory=dict)
+    """Of what is told: that of the waking event, with :data:`CHAIN`."""
+    readers: frozenset[str] | None = None
+    """Of what is told: those of the waking event."""
+    dropped: int = 0
+    """Events and lines that went beyond a chain of agents that another channel gave, which may have made it up."""
 
 
 NOTHING: Final = Outcome()
 
 
 class Agent:
-    """One agent. ``name`` is its own among all whose events may wake it; ``random`` gives numbers from 0 to below 1."""
+    """One agent. ``name`` is its own among all whose events may wake it; ``source`` is that of its channel, whose events say truly
+    which agents were woken before; ``random`` gives numbers from 0 to below 1."""
 
     def __init__(
-        self, program: Program, limits: Limits | None = None, *, name: str = "agent", random: Callable[[], float] = lambda: 0.5
+        self,
+        program: Program,
+        limits: Limits | None = None,
+        *,
+        name: str = "agent",
+        source: str = "",
+        random: Callable[[], float] = lambda: 0.5,
     ) -> None:
         self.program = program
         self.limits = limits or Limits()
         self.name = name
+        self.source = source
         self.state = State.WAITING
         self.stopped: AgentStopped | None = None
         self._random = random
@@ -94,35 +106,34 @@ class Agent:
         self._live_bytes = 0
         self._own_wakes: deque[float] = deque(maxlen=self.limits.own_wakes)
         """When it woke itself the last times. Limit: limits.own_wakes."""
+        self._own_wakes_told: deque[float] = deque(maxlen=self.limits.own_wakes)
+        """When another channel's event said so the last times, truly or not. Limit: limits.own_wakes."""
 
-    def wake(self, event: Event, recent: Sequence[Event], now_s: float) -> Outcome:
+    def wake(self, event: Event, recent: Sequence[Event], now_s: float, *, spent_steps: int = 0) -> Outcome:
         """Run what an event wakes: handlers of the text in their order, then those subscribed to. ``recent``: the recent
-        events, the oldest first."""
+        events, the oldest first. ``spent_steps``: those of its wakes by what this event follows from."""
         if self.state is not State.WAITING:
             return NOTHING
-        bodies = [handler.body for handler in self.program.handlers if handler.test(event.fields, event.environment)]
-        functions = [function for tested, function in self._subscribed.values() if tested.test(event.fields, event.environment)]
-        if not bodies and not functions:
-            return NOTHING
-        return self._run(event, recent, now_s, bodies, functions, is_own=self.name in _chain(event))
+        return self._run(event, recent, now_s, None, spent_steps, is_own=self.name in _chain(event))
 
-    def timer_due(self, ticket: int, recent: Sequence[Event], now_s: float) -> Outcome:
+    def timer_due(self, ticket: int, recent: Sequence[Event], now_s: float, *, spent_steps: int = 0) -> Outcome:
         """Run what a timer was set for; nothing for one that was cancelled."""
         timer = self._timers.pop(ticket, None)
         if timer is None or self.state is not State.WAITING:
             return NOTHING
-        return self._run(timer.event, recent, now_s, [], [timer.function], is_own=True)
+        return self._run(timer.event, recent, now_s, timer.function, spent_steps, is_own=True)
 
     def _run(
         self,
         event: Event,
         recent: Sequence[Event],
         now_s: float,
-        bodies: Sequence[Body],
-        functions: Sequence[Function],
+        function: Function | None,
+        spent_steps: int,
         *,
         is_own: bool,
     ) -> Outcome:
+        """Call a function, or, where there is none, what the event wakes."""
         chain = _chain(event)
         run = Run(
             self.limits,
@@ -132,31 +143,46 @@ class Agent:
             now_s,
             self._random,
             last_ticket=self._last_ticket,
-            tickets=len(self._subscribed) + len(self._timers),
+            held={**{own: tested.weight for own, (tested, _) in self._subscribed.items()}, **dict.fromkeys(self._timers, 0)},
             chain=len(chain),
+            is_from_elsewhere=event.source not in ("", self.source),
+            most_steps=max(0, min(self.limits.steps, max(self.limits.cascade_steps, self.limits.steps) - spent_steps)),
         )
         machine = Machine(run, self._live_bytes, self._roots())
         try:
-            if is_own:
-                self._count_own_wake(now_s)
+            functions = self._woken(event, run) if function is None else [function]
+            if not functions:
+                return Outcome(steps=run.steps) if run.steps else NOTHING
+            if is_own and not self._count_own_wake(now_s, is_told=run.is_from_elsewhere and function is None):
+                run.dropped = 1
+                return self._outcome(run, ())
             if not self._is_started:
                 machine.call(Function(self.program.start, None), ())
                 self._is_started = True
-            for body in bodies:
-                machine.call(Function(body, None), ())
-            for function in functions:
-                self._call(machine, function, run)
+            for each in functions:
+                machine.call(each, (run.taken_event(),) if each.body.parameters else ())
             self._live_bytes = machine.count_live()
         except Stop as stop:
             if stop.start is None:
-                stop.start = (functions[-1].body if functions else bodies[-1]).starts[-1]
+                stop.start = (self.program.handlers[-1].body if function is None else function.body).starts[-1]
             return self._end(stop, run)
         except (ArithmeticError, ValueError, TypeError, RecursionError, MemoryError) as error:
             return self._end(mistake(f"the interpreter failed: {type(error).__name__}"), run)
-        return self._done(run, (*chain, self.name))
+        return self._done(run)
 
-    def _call(self, machine: Machine, function: Function, run: Run) -> None:
-        machine.call(function, (run.current_event(),) if function.body.parameters else ())
+    def _woken(self, event: Event, run: Run) -> list[Function]:
+        """What an event wakes: handlers of the text in their order, then functions subscribed."""
+        found, parts = list[Function](), 0
+        woken = [(handler.tested, Function(handler.body, None)) for handler in self.program.handlers]
+        woken.extend(self._subscribed.values())
+        for tested, function in woken:
+            if len(woken) > 1:  # the only one has just been tested by the channel, whose work that is
+                parts += tested.parts(run, event.fields, event.environment)
+                run.charge(parts // PARTS)
+                parts %= PARTS
+            if tested.test(event.fields, event.environment):
+                found.append(function)
+        return found
 
     def _roots(self) -> list[object]:
         return [
@@ -165,9 +191,12 @@ class Agent:
             *(Record(timer.event.fields) for timer in self._timers.values()),
         ]
 
-    def _count_own_wake(self, now_s: float) -> None:
-        times = self._own_wakes
+    def _count_own_wake(self, now_s: float, *, is_told: bool) -> bool:
+        """Whether it may wake itself now; False where that may be another channel's fault. Raises Stop where it is its own."""
+        times = self._own_wakes_told if is_told else self._own_wakes
         if len(times) == times.maxlen and now_s - times[0] < OWN_WAKES_S:
+            if is_told:
+                return False
             limit = self.limits.own_wakes
             raise Stop(
                 Reason.OWN_WAKES,
@@ -176,10 +205,10 @@ class Agent:
                 limit,
             )
         times.append(now_s)
+        return True
 
-    def _done(self, run: Run, chain: tuple[str, ...]) -> Outcome:
+    def _done(self, run: Run) -> Outcome:
         self._last_ticket = run.last_ticket
-        cancelled = tuple(ticket for ticket in run.cancelled if ticket in self._subscribed or ticket in self._timers)
         for ticket, (tested, handler) in run.subscribed.items():
             assert isinstance(tested, Tested)
             assert isinstance(handler, Function)
@@ -188,15 +217,36 @@ class Agent:
         for ticket in run.cancelled:
             self._subscribed.pop(ticket, None)
             self._timers.pop(ticket, None)
-        environment: dict[str, Value] = {**run.environment, CHAIN: list(chain)}
+        return self._outcome(
+            run,
+            run.published,
+            subscribed=tuple((ticket, self._subscribed[ticket][0].condition) for ticket in run.subscribed),
+            timers=tuple((ticket, timer.due_s) for ticket, timer in run.timers.items()),
+            cancelled=tuple(run.cancelled),
+        )
+
+    def _outcome(
+        self,
+        run: Run,
+        published: Sequence[dict[str, Value]],
+        *,
+        subscribed: tuple[tuple[int, Condition], ...] = (),
+        timers: tuple[tuple[int, float], ...] = (),
+        cancelled: tuple[int, ...] = (),
+    ) -> Outcome:
+        readers = run.event.readers
+        environment: dict[str, Value] = {**run.environment, CHAIN: [*_chain(run.event), self.name]}
         return Outcome(
-            tuple(Event(fields, environment=environment, readers=run.event.readers) for fields in run.published),
+            tuple(Event(fields, environment=environment, readers=readers) for fields in published),
             tuple(run.printed),
-            tuple((ticket, self._subscribed[ticket][0].condition) for ticket in run.subscribed if ticket in self._subscribed),
-            tuple((ticket, timer.due_s) for ticket, timer in run.timers.items() if ticket in self._timers),
+            subscribed,
+            timers,
             cancelled,
-            None,
+            self.stopped,
             run.steps,
+            environment,
+            readers,
+            run.dropped,
         )
 
     def _end(self, stop: Stop, run: Run) -> Outcome:
@@ -210,11 +260,7 @@ class Agent:
         self.stopped = AgentStopped(self.name, stop.reason, stop.problem, stop.limit, line, column, message, run.steps)
         cancelled = (*self._subscribed, *self._timers)
         self._variables, self._subscribed, self._timers = [], {}, {}
-        published: tuple[Event, ...] = ()
-        if by_itself:
-            environment: dict[str, Value] = {**run.environment, CHAIN: [*_chain(run.event), self.name]}
-            published = tuple(Event(fields, environment=environment, readers=run.event.readers) for fields in run.published)
-        return Outcome(published, tuple(run.printed), (), (), cancelled, self.stopped, run.steps)
+        return self._outcome(run, run.published if by_itself else (), cancelled=cancelled)
 
 
 def _chain(event: Event) -> tuple[str, ...]:

@@ -20,7 +20,12 @@ def constant(value: object) -> Evaluate:
 
 
 def waking_event(_scope: Scope, run: Run) -> object:
-    """The event that woke the agent."""
+    """The event that woke the agent, as a value."""
+    return run.taken_event()
+
+
+def event_looked_at(_scope: Scope, run: Run) -> object:
+    """The same, for operators that only look at it: it is not counted as kept."""
     return run.current_event()
 
 

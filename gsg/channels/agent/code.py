@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 
 class Op(IntEnum):
@@ -53,7 +53,9 @@ class Op(IntEnum):
 
 
 Instruction: TypeAlias = tuple[int, int, Any, Any]  # Any: operands are of the kind that the operation says
-"""The operation, the steps that it costs, and its operands."""
+"""The operation, the eighths of a step that it costs, and its operands."""
+STEP: Final = 8
+"""Eighths that are a step."""
 
 
 class Body:

@@ -8,21 +8,21 @@ are others than the last time.
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from ...languages.bad_text import Mistake
 from ..events import Event
-from ..languages.expressions import And, Comparison, Condition, Constant, Not, Or, Quantified, Relation, fields_of
+from ..languages.expressions import Condition
 from ..languages.predicate import PredicateReader
 from ..languages.relations import Relations
 from ..languages.source import Test, compiled
 from ..languages.syntax import Atom, Form, Kind, Node
-from ..values import Fields, value_at
+from ..values import Fields
+from .costs import PARTS, Cost, compile_steps_of, weight_of_condition
 from .data import List, Record
 from .limits import MAX_RECENT, mistake
 from .lists import record_of
-from .numbers import number, shown
+from .numbers import shown, whole
 from .run import Run
 
 TEXT_STAND_IN: Final = "x"
@@ -30,32 +30,46 @@ TEXT_STAND_IN: Final = "x"
 NUMBER_STAND_IN: Final = 1
 COMPILE_STEPS: Final = 200
 """What making a test of a condition costs, beside its length."""
-COMPILE_STEPS_PER_CHARACTER: Final = 2
-"""Of all texts in the condition: patterns are compiled."""
 COMPILE_STEPS_PER_WORD: Final = 16
-SMALL_PATTERN: Final = 256
-"""States of a regular expression that RE2 keeps an automaton for."""
-MAX_STATES: Final = 10_000
-"""States that a regular expression is taken to have at most, as relations bounds its memory."""
-_COUNTS = re.compile(r"\{(?:\d+,)?(\d+)", re.ASCII)
+"""What each name, constant and operator in it costs besides."""
 MAX_NEW_TESTS: Final = 16
-"""Values of variables for which a condition's tests are remembered; beyond, they are made anew."""
+"""Conditions with values for their variables that a program remembers, ready to be tested; beyond, they are made anew."""
+
+
+class ReadyConditions:
+    """Conditions of one program, made ready with values for their variables. Limit: MAX_NEW_TESTS; beyond, all are made anew."""
+
+    def __init__(self, relations: Relations) -> None:
+        self.relations = relations
+        self._ready: dict[object, Tested] = {}
+
+    def find(self, key: object) -> Tested | None:
+        """What was made ready before."""
+        return self._ready.get(key)
+
+    def insert(self, key: object, condition: Condition) -> Tested:
+        """Make a condition ready."""
+        if len(self._ready) >= MAX_NEW_TESTS:
+            self._ready.clear()
+        made = self._ready[key] = Tested(condition, self.relations)
+        return made
 
 
 class Query:
     """One condition of a program, and what it takes to test it."""
 
-    def __init__(self, node: Node, relations: Relations) -> None:
+    def __init__(self, node: Node, ready: ReadyConditions) -> None:
         """Raises Mistake."""
         self._node = node
-        self._relations = relations
+        self._all = ready
         self.variables = tuple(dict.fromkeys(_variables(node)))
         """Atoms ``?name``, whose values it is given in this order."""
-        words, characters = _extent(node)
-        self._compile_steps = COMPILE_STEPS + COMPILE_STEPS_PER_WORD * words + COMPILE_STEPS_PER_CHARACTER * characters
-        self._tests: dict[tuple[tuple[type, object], ...], Tested] = {}
+        words, steps = _extent(node)
+        self._compile_steps = COMPILE_STEPS + COMPILE_STEPS_PER_WORD * words + steps
+        self._tested: Tested | None = None
+        """Where it has no variables."""
         if not self.variables:
-            self._tests[()] = Tested(PredicateReader(relations).condition(node), relations)
+            self._tested = Tested(PredicateReader(ready.relations).condition(node), ready.relations)
             return
         self._check()
 
@@ -67,14 +81,16 @@ class Query:
 
     def _read(self, values: list[object]) -> Condition:
         names = {atom.value: value for atom, value in zip(self.variables, values, strict=True)}
-        return PredicateReader(self._relations).condition(_with_values(self._node, names))
+        return PredicateReader(self._all.relations).condition(_with_values(self._node, names))
 
     def tested(self, run: Run, values: tuple[object, ...]) -> Tested:
         """The condition with these values for its variables, ready. Raises Stop."""
-        key = tuple([(type(value), value) for value in values])
-        found = self._tests.get(key)
+        if self._tested is not None:
+            return self._tested
+        key = (self, *[(type(value), value) for value in values])
+        found = self._all.find(key)
         if found is None:
-            run.charge(self._compile_steps + COMPILE_STEPS_PER_CHARACTER * sum(len(v) for v in values if isinstance(v, str)))
+            run.charge(self._compile_steps + sum([compile_steps_of(value) for value in values if isinstance(value, str)]))
             for value in values:
                 if value is not None and not isinstance(value, (str, int, float)):
                     raise mistake(f"{shown(value)} in a condition; expected a text, a number, true, false or null")
@@ -82,9 +98,7 @@ class Query:
                 condition = self._read(list(values))
             except Mistake as error:
                 raise mistake(f"a condition that has no meaning with these values: {error.problem}") from None
-            if len(self._tests) >= MAX_NEW_TESTS:
-                self._tests.clear()
-            found = self._tests[key] = Tested(condition, self._relations)
+            found = self._all.insert(key, condition)
         return found
 
 
@@ -94,52 +108,23 @@ class Tested:
     def __init__(self, condition: Condition, relations: Relations) -> None:
         self.condition = condition
         self.test: Test = compiled(condition, relations)
-        self.size = size_of_condition(condition)
-        self._paths = tuple({field.path for field in fields_of(condition) if field.path})
+        self.weight = weight_of_condition(condition)
+        """What it counts for in a matcher."""
+        self._cost = Cost(condition)
 
     def holds(self, run: Run, fields: Fields, environment: Fields) -> bool:
         """Whether the condition holds, charged by how much is compared."""
-        characters = 0
-        for path in self._paths:
-            value = value_at(fields, path)
-            if isinstance(value, str):
-                characters += len(value)
-            elif isinstance(value, (list, dict)):
-                characters += 64 * len(value) + sum(len(each) for each in value if isinstance(each, str))
-        run.charge(1 + self.size * (16 + characters) // 512)
+        run.charge(1 + self._cost.parts(run, fields, environment, None) // PARTS)
         return self.test(fields, environment)
 
-
-def size_of_condition(condition: Condition) -> int:
-    """How many comparisons and constants a condition has."""
-    match condition:
-        case And(parts) | Or(parts):
-            return sum(map(size_of_condition, parts))
-        case Not(part):
-            return size_of_condition(part)
-        case Quantified():
-            return 4 * (1 + size_of_condition(condition.condition))
-        case Relation():
-            texts = [one.value for one in condition.operands if isinstance(one, Constant) and isinstance(one.value, str)]
-            if condition.name.startswith("regex"):
-                return sum(map(_size_of_pattern, texts))
-            return len(condition.operands) + sum(text.count("*") for text in texts if condition.name.startswith("wildcard"))
-        case Comparison() | _:
-            return 1
-
-
-def _size_of_pattern(pattern: str) -> int:
-    """What a regular expression counts for: RE2 takes a step of its own automaton for each character, or, where it becomes
-    too large, one for each of its states."""
-    states = len(pattern)
-    for most in _COUNTS.findall(pattern):
-        states = min(MAX_STATES, states * max(1, int(most[-5:])))
-    return states if states <= SMALL_PATTERN else 8 * states
+    def parts(self, run: Run, fields: Fields, environment: Fields) -> int:
+        """What the test costs, in PARTS of a step."""
+        return self._cost.parts(run, fields, environment, None)
 
 
 def recent_events(run: Run, tested: Tested, count: object) -> List:
     """The latest of the recent events of which a condition holds, oldest first, at most so many."""
-    wanted = min(MAX_RECENT, run.limits.items, max(0, int(number(count)) if number(count) == number(count) else 0))
+    wanted = min(MAX_RECENT, run.limits.items, max(0, whole(run, count)))
     found: list[Event] = []
     for event in reversed(run.recent):
         if len(found) >= wanted:
@@ -169,8 +154,8 @@ def _variables(node: Node) -> list[Atom]:
 
 
 def _extent(node: Node) -> tuple[int, int]:
-    """How many words a condition has, and how many characters its texts."""
-    words = characters = 0
+    """How many words a condition has, and what its texts cost to be made ready, if they are patterns."""
+    words = steps = 0
     todo = [node]
     while todo:
         each = todo.pop()
@@ -178,8 +163,8 @@ def _extent(node: Node) -> tuple[int, int]:
             todo.extend(each.items)
         else:
             words += 1
-            characters += len(each.value) if isinstance(each.value, str) and each.kind is Kind.TEXT else 0
-    return words, characters
+            steps += compile_steps_of(each.value) if isinstance(each.value, str) and each.kind is Kind.TEXT else 0
+    return words, steps
 
 
 def _with_values(node: Node, values: dict[str | int | float, object]) -> Node:

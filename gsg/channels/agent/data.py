@@ -17,18 +17,29 @@ SMALL_BYTES: Final = 32
 ENTRY_BYTES: Final = 8
 """What the place in a list counts for."""
 LIST_BYTES: Final = 64
+"""What a list or event counts for, beside what is in it."""
 FUNCTION_BYTES: Final = 64
+"""What a function counts for, beside the variables around it."""
 SCOPE_BYTES: Final = 56
+"""What the variables of a call or let count for, beside their places."""
+COMPARED_BYTES: Final = 128
+"""Of lists and events, compared for a step."""
 
 Scope = list[object]
 """The variables of one call or let: the scope around it first, None for the outermost."""
 
 
 class Meter(Protocol):
-    """What work is charged to."""
+    """What work and memory are charged to. Methods raise Stop beyond a limit."""
 
     def charge(self, steps: int) -> None:
-        """Count work. Raises Stop beyond the limit."""
+        """Count work."""
+
+    def expect_items(self, items: int) -> None:
+        """That a list of this length may be made."""
+
+    def allocate(self, size: int) -> None:
+        """Count bytes of a value that may be kept from now on."""
 
 
 class List:
@@ -81,11 +92,11 @@ def measured(record: Record, meter: Meter) -> tuple[int, int]:
             else:
                 size += getsizeof(value) if isinstance(value, str) else SMALL_BYTES
                 continue
-            walked += len(value)
+            walked += 4 + len(value)
             if walked >= 64:
-                meter.charge(walked // 8)
+                meter.charge(walked // 4)
                 walked = 0
-        meter.charge(walked // 8)
+        meter.charge(walked // 4)
         record.bytes, record.depth = size, deepest
     return record.bytes, record.depth
 
@@ -117,12 +128,20 @@ def has_functions(value: object) -> bool:
 
 
 def imported(value: object, meter: Meter) -> object:
-    """A value of an event as the agent's own: lists are copied, which is charged for."""
+    """A value of an event as the agent's own, which counts as made: lists are copied, which is charged for."""
+    found = _imported(value, meter)
+    if found is not None and not isinstance(found, (int, float)):
+        meter.allocate(size_of(found, meter))
+    return found
+
+
+def _imported(value: object, meter: Meter) -> object:
     if isinstance(value, dict):
         return Record(value)
     if isinstance(value, list):
-        meter.charge(len(value) // 8)
-        items = tuple([imported(each, meter) for each in value])
+        meter.expect_items(len(value))
+        meter.charge(1 + len(value) // 8)
+        items = tuple([_imported(each, meter) for each in value])
         return listed(items, meter)
     return value
 
@@ -147,17 +166,25 @@ def exported(value: object) -> Value:
 
 
 def same(one: object, other: object, meter: Meter) -> bool:
-    """Whether two values are equal, as in the predicate language; a function equals itself."""
+    """Whether two values are equal, as in the predicate language; a function, list or event equals itself. It takes as long as
+    the smaller one's size says, which is charged before."""
+    if isinstance(one, (List, Record)):
+        if type(one) is not type(other):
+            return False
+        if one is not other:
+            meter.charge(min(size_of(one, meter), size_of(other, meter)) // COMPARED_BYTES)
+    return _same(one, other)
+
+
+def _same(one: object, other: object) -> bool:
     if isinstance(one, List):
+        if one is other:
+            return True
         if not isinstance(other, List) or len(one.items) != len(other.items):
             return False
-        meter.charge(len(one.items) // 8)
-        return all(same(mine, its, meter) for mine, its in zip(one.items, other.items, strict=True))
+        return all(map(_same, one.items, other.items))
     if isinstance(one, Record):
-        if not isinstance(other, Record):
-            return False
-        meter.charge(min(size_of(one, meter), size_of(other, meter)) // 256)
-        return equal(one.fields, other.fields)
+        return one is other or (isinstance(other, Record) and equal(one.fields, other.fields))
     return equal(one, other)
 
 

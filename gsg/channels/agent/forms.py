@@ -1,35 +1,40 @@
 """From forms to instructions, with all names resolved and all operands counted.
 
-Steps: each list that is evaluated costs one, names and constants none; each round of a while, map or fold costs one, and operators
-charge what they work besides. A form is *simple* where it calls no function of the program and jumps nowhere: it becomes one
-closure.
+Steps: each list that is evaluated costs one, each round of a while, map or fold costs one, and each instruction, name and constant
+an eighth; operators charge what they work besides. A form is *simple* where it calls no function of the program and jumps nowhere:
+it becomes one closure.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from ...languages.bad_text import Mistake
 from ..languages.predicate import did_you_mean, expect_operands, is_constant, word
 from ..languages.relations import Relations
 from ..languages.syntax import Atom, Form, Kind, Node
-from .closures import Evaluate, applied, constant, made_function, variable, waking_event
-from .code import Body, Op
+from .closures import Evaluate, applied, constant, event_looked_at, made_function, variable, waking_event
+from .code import STEP, Body, Op
+from .conditions import ReadyConditions
 from .lists import sorted_list
 from .names import CONSTANTS, EACH, RESERVED, Names, name_of
-from .operations import OPERATORS, WITH_LITERALS, form_operands, operation
+from .operations import LOOKING, OPERATORS, WITH_LITERALS, form_operands, operation
+
+MAX_OPERANDS: Final = 99
+"""Of a call, as of operators; a call with more is refused."""
 
 
 class Compiler:
     """Compiles the bodies of one program. Nesting is that of the text (syntax.MAX_DEPTH)."""
 
     def __init__(self, relations: Relations, names: Names) -> None:
-        self._relations = relations
+        self._ready = ReadyConditions(relations)
         self._names = names
         self._own = names
         self._body = Body("", 0)
         self._owed = 0
-        """Steps of forms that begin with the next instruction."""
+        """Eighths of steps, of forms that begin with the next instruction."""
         self._simple: dict[int, tuple[Node, bool]] = {}
         """Whether forms are simple, by identity: each is kept, so that no other one has it."""
         self._functions: dict[str, int] = {}
@@ -69,6 +74,8 @@ class Compiler:
 
     def body(self, name: str, forms: Sequence[Node], *, start: int, parameters: Sequence[Node] = ()) -> Body:
         """A function of forms."""
+        if len(parameters) > MAX_OPERANDS:
+            raise Mistake(start, f"a function of {len(parameters):,} parameters; expected at most {MAX_OPERANDS}")
         outer = self._enter_body(name, len(parameters))
         for parameter in parameters:
             self._names.declare(name_of(parameter))
@@ -115,7 +122,7 @@ class Compiler:
             self._form(node, wanted)
 
     def _define(self, form: Form) -> None:
-        self._owed += 1
+        self._owed += STEP
         named = form.items[1]
         if isinstance(named, Form):
             name = name_of(named.items[0])
@@ -129,7 +136,7 @@ class Compiler:
     # --- forms ------------------------------------------------------------
 
     def _emit(self, op: Op, start: int, a: object = None, b: object = None) -> int:
-        self._body.code.append((int(op), self._owed, a, b))
+        self._body.code.append((int(op), self._owed + 1, a, b))
         self._body.starts.append(start)
         self._owed = 0
         return len(self._body.code) - 1
@@ -147,15 +154,13 @@ class Compiler:
     def _form(self, node: Node, wanted: bool = True) -> None:
         """Instructions for a form, whose value is on the stack after them if it is wanted."""
         if self._is_simple(node):
-            before = self._owed
             evaluate = self._evaluated(node)
-            assert self._owed >= before
             if wanted or isinstance(node, Form):
                 self._emit(Op.PUSH if wanted else Op.DO, node.start, evaluate)
             return
         assert isinstance(node, Form)
         operator = node.operator
-        self._owed += 1
+        self._owed += STEP
         if operator in self._control:
             self._control[operator](node, wanted)
             return
@@ -175,6 +180,8 @@ class Compiler:
         if not form.items:
             raise Mistake(form.start, "an empty list; expected an operator or a function: (list) is the list of nothing")
         head = form.items[0]
+        if len(form.items) - 1 > MAX_OPERANDS:
+            raise Mistake(form.start, f"a call with {len(form.items) - 1:,} operands; expected at most {MAX_OPERANDS}: give a list")
         if isinstance(head, Atom):
             if head.kind is not Kind.SYMBOL:
                 raise Mistake(form.start, f"{word(head.value)} is no function; expected one, or (list ...)")
@@ -210,12 +217,16 @@ class Compiler:
     def _evaluated(self, node: Node) -> Evaluate:
         """The closure of a simple form; its steps are owed."""
         if isinstance(node, Atom):
+            self._owed += 1
             return self._atom(node)
-        self._owed += 1
+        self._owed += STEP
         if node.operator == "lambda":
             return made_function(self._lambda(node))
         function, operands = self._operation(node)
-        return applied(function, [self._evaluated(operand) for operand in operands], node.start)
+        evaluated = [self._evaluated(operand) for operand in operands]
+        if node.operator in LOOKING and evaluated[0] is waking_event:
+            evaluated[0] = event_looked_at
+        return applied(function, evaluated, node.start)
 
     def _atom(self, atom: Atom) -> Evaluate:
         if is_constant(atom):
@@ -239,7 +250,7 @@ class Compiler:
 
     def _operation(self, form: Form) -> tuple[Callable[..., object], Sequence[Node]]:
         """What an operator does, and the forms whose values it is given."""
-        return operation(form, self._relations)
+        return operation(form, self._ready)
 
     # --- control ------------------------------------------------------------
 
@@ -372,10 +383,10 @@ class Compiler:
 
     def _while(self, form: Form, wanted: bool) -> None:
         expect_operands(form, 1, None)
-        if self._owed > 1:  # what is around the loop costs once
-            self._owed -= 1
+        if self._owed > STEP:  # what is around the loop costs once
+            self._owed -= STEP
             self._emit(Op.DO, form.start, constant(None))
-            self._owed = 1
+            self._owed = STEP
         top = len(self._body.code)
         test = self._test(form.items[1])
         for item in form.items[2:]:
@@ -403,7 +414,7 @@ class Compiler:
         for item in operands:
             self._form(item)
         self._emit(Op.BEGIN_EACH, form.start, str(form.operator))
-        self._owed += 1
+        self._owed += STEP
         top = self._emit(Op.NEXT_EACH, form.start)
         self._emit(Op.CALL, form.start, 2 if form.operator == "fold" else 1)
         self._emit(Op.TAKE_EACH, form.start, top)
@@ -418,7 +429,7 @@ def _ends(code: Sequence[tuple[int, int, object, object]], at: int) -> bool:
         op, cost, a, _ = code[at]
         if op == Op.RETURN:
             return True
-        if cost or op not in (Op.JUMP, Op.LEAVE):
+        if cost >= STEP or op not in (Op.JUMP, Op.LEAVE):
             return False
         at = int(str(a)) if op == Op.JUMP else at + 1
         if op == Op.JUMP and at == 0:

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Final
 
 MAX_STEPS: Final = 5_000
-"""Of one wake: evaluated lists, and the work of operators; 1 to 6 ms. Beyond, the agent is stopped."""
+"""Of one wake: evaluated lists, instructions, and the work of operators; 1 to 6 ms. Beyond, the agent is stopped."""
 MAX_MEMORY_BYTES: Final = 1024 * 1024
 """Of all values that its state reaches, each as if written out in full, so that what is shared counts each time. Beyond, the agent
 is stopped."""
@@ -36,11 +36,17 @@ MAX_RECENT: Final = 1_000
 MAX_TICKETS: Final = 100
 """Subscriptions and timers that it has at a time. Beyond, the agent is stopped."""
 MAX_CHAIN: Final = 16
-"""Agents that one after the other were woken by what the one before published. The one that would publish beyond is stopped."""
+"""Agents that one after the other were woken by what the one before published or printed. The one that would do so beyond is
+stopped, unless the chain is that of another channel's event, which may say what it likes: that is dropped, and counted."""
 MAX_OWN_WAKES: Final = 100
 """Times that it wakes itself in :data:`OWN_WAKES_S`, by its timers or by an event that followed from its own. Beyond, it is
 stopped."""
 OWN_WAKES_S: Final = 1.0
+"""In which its own wakes are counted."""
+MAX_CASCADE_STEPS: Final = 20_000
+"""Of all its wakes by one event and by what is published while it is told. Beyond, the agent is stopped."""
+MAX_CONDITIONS: Final = 2_000
+"""Comparisons and constants of all conditions that it subscribes to at a time. Beyond, the agent is stopped."""
 MAX_WAIT_S: Final = 10 * 365 * 86_400.0
 """Of a timer. A longer one is a mistake."""
 MAX_PROGRAM_CHARACTERS: Final = 64 * 1024
@@ -63,6 +69,8 @@ class Limits:
     tickets: int = MAX_TICKETS
     chain: int = MAX_CHAIN
     own_wakes: int = MAX_OWN_WAKES
+    cascade_steps: int = MAX_CASCADE_STEPS
+    conditions: int = MAX_CONDITIONS
 
 
 class Reason(Enum):
@@ -82,6 +90,8 @@ class Reason(Enum):
     TICKETS = "tickets"
     CHAIN = "chain"
     OWN_WAKES = "own wakes"
+    CASCADE = "cascade"
+    CONDITIONS = "conditions"
 
 
 class Stop(Exception):

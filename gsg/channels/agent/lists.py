@@ -65,8 +65,8 @@ def _length(_run: Run, value: object) -> object:
     return len(value.fields) if isinstance(value, Record) else len(items_of(value))
 
 
-def _nth(_run: Run, values: object, index: object) -> object:
-    items, at = items_of(values), whole(index)
+def _nth(run: Run, values: object, index: object) -> object:
+    items, at = items_of(values), whole(run, index)
     if not 0 <= at < len(items):
         raise mistake(f"(nth ... {shown(at)}) of a list of {len(items):,} items; expected 0 to {len(items) - 1:,}")
     return items[at]
@@ -74,7 +74,7 @@ def _nth(_run: Run, values: object, index: object) -> object:
 
 def _slice(run: Run, values: object, start: object, end: object) -> object:
     items = items_of(values)
-    first, last = max(0, whole(start)), max(0, whole(end))
+    first, last = max(0, whole(run, start)), max(0, whole(run, end))
     return run.made_list(items[first:last])
 
 
@@ -94,7 +94,7 @@ def _member(run: Run, value: object, values: object) -> object:
 
 
 def _range(run: Run, count: object) -> object:
-    length = whole(count)
+    length = whole(run, count)
     run.expect_items(max(0, length))
     run.charge(max(0, length) // 8)
     return run.made_list(tuple(range(length)))

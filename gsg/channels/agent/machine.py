@@ -6,7 +6,9 @@ limit lets live beside what was alive before: each scope that can be reached onc
 
 from __future__ import annotations
 
-from .code import Body, Instruction, Op, Operator
+from typing import Final
+
+from .code import STEP, Body, Instruction, Op, Operator
 from .data import (
     ENTRY_BYTES,
     FUNCTION_BYTES,
@@ -24,11 +26,13 @@ from .lists import as_list, sorted_by
 from .numbers import shown
 from .run import Run
 
-_PUSH, _DO, _UNLESS, _SET, _JUMP, _CALL, _CALL_LAST, _RETURN, _POP = (int(op) for op in list(Op)[:9])
-_POP_UNLESS, _POP_SET, _ENTER, _LEAVE, _APPLY, _KEEP_FALSE, _KEEP_TRUE = (int(op) for op in list(Op)[9:16])
+_PUSH, _DO, _UNLESS, _SET, _JUMP = int(Op.PUSH), int(Op.DO), int(Op.UNLESS), int(Op.SET), int(Op.JUMP)
+_CALL, _CALL_LAST, _RETURN, _POP = int(Op.CALL), int(Op.CALL_LAST), int(Op.RETURN), int(Op.POP)
+_POP_UNLESS, _POP_SET, _ENTER, _LEAVE = int(Op.POP_UNLESS), int(Op.POP_SET), int(Op.ENTER), int(Op.LEAVE)
+_APPLY, _KEEP_FALSE, _KEEP_TRUE = int(Op.APPLY), int(Op.KEEP_FALSE), int(Op.KEEP_TRUE)
 _BEGIN_EACH, _NEXT_EACH = int(Op.BEGIN_EACH), int(Op.NEXT_EACH)
 
-COUNT_STEPS = 8
+COUNT_STEPS: Final = 8
 """What counting what lives costs, beside what it visits."""
 _CALLS = (_CALL, _CALL_LAST)
 
@@ -39,7 +43,7 @@ Frame = tuple[list[Instruction], list[int], int, Scope | None]
 class Each:
     """A walk through a list: map, filter, fold, sort, any and all."""
 
-    __slots__ = ("at", "function", "kind", "made", "made_bytes", "values")
+    __slots__ = ("at", "function", "kind", "made", "values")
 
     def __init__(self, kind: str, function: object, values: List, initial: object) -> None:
         self.kind = kind
@@ -114,7 +118,7 @@ class Machine:
         return self._execute(body, [function, *arguments])
 
     def _execute(self, body: Body, stack: list[object]) -> object:
-        run, limit = self.run, self.run.limits.steps
+        run, limit, eighths = self.run, self.run.most_steps, 0
         frames: list[Frame] = []
         code, starts, at, scope = body.code, body.starts, 0, None
         push, pop = stack.append, stack.pop
@@ -123,8 +127,10 @@ class Machine:
             while True:
                 op, cost, a, b = code[at]
                 at += 1
-                if cost:
-                    run.steps += cost
+                eighths += cost
+                if eighths >= STEP:
+                    run.steps += eighths // STEP
+                    eighths %= STEP
                     if run.steps > limit:
                         raise run.out_of_steps()
                 if op == _PUSH:
@@ -159,6 +165,7 @@ class Machine:
                         scope = [function.scope, *given]
                         if called.variables:
                             scope.extend([None] * called.variables)
+                        run.made_scope(len(scope))
                         code, starts, at = called.code, called.starts, 0
                     else:
                         value = _applied(function, stack[-a:] if a else [], run)
@@ -182,6 +189,7 @@ class Machine:
                     if a:
                         del stack[-a:]
                     scope = [scope, *given, *([None] * b)]
+                    run.made_scope(len(scope))
                 elif op == _LEAVE:
                     scope = scope[0]  # type: ignore[index,assignment]  # a let is left only where one was entered
                 elif op == _APPLY:

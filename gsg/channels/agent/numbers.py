@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from ..values import compare, number_of
+from ..values import MAX_NUMBER_CHARACTERS, compare, number_of
 from .data import same, written
 from .limits import Reason, Stop, mistake
 from .run import Run
@@ -20,22 +20,31 @@ Operation: TypeAlias = Callable[..., object]
 """Called with the run and the operands."""
 SMALL: Final = 1 << 62
 """Whole numbers below it need no look at their bits."""
+READ_CHARACTERS: Final = 64
+"""Of a text, read as a number for a step."""
 
 
-def number(value: object) -> Number:
-    """The number that a value is or reads as. Raises Stop."""
+def number(run: Run, value: object) -> Number:
+    """The number that a value is or reads as; to read a text is charged for. Raises Stop."""
     kind = type(value)
     if kind is int or kind is float:
         return value  # type: ignore[return-value]  # as just seen
-    found = number_of(value)
+    found = read_number(run, value)
     if found is None:
         raise mistake(f"{shown(value)} is no number; expected one, or a text that reads as one")
     return found
 
 
-def whole(value: object) -> int:
+def read_number(run: Run, value: object) -> Number | None:
+    """The number that a value is or reads as, None for anything else."""
+    if isinstance(value, str):
+        run.charge(1 + min(len(value), MAX_NUMBER_CHARACTERS) // READ_CHARACTERS)
+    return number_of(value)
+
+
+def whole(run: Run, value: object) -> int:
     """The whole number that a value is. Raises Stop."""
-    found = number(value)
+    found = number(run, value)
     if isinstance(found, float):
         if not found.is_integer():
             raise mistake(f"{found!r} is no whole number; expected one: see (round x) and (floor x)")
@@ -68,10 +77,10 @@ def too_large(run: Run, bits: int) -> Stop:
 
 def _folded(function: Callable[[Number, Number], Number]) -> Operation:
     def apply(run: Run, first: object, *rest: object) -> object:
-        result = number(first)
+        result = number(run, first)
         for each in rest:
             try:
-                result = function(result, number(each))
+                result = function(result, number(run, each))
             except OverflowError:
                 raise too_large(run, run.limits.number_bits + 1) from None
             if type(result) is not int or not -SMALL < result < SMALL:
@@ -86,11 +95,11 @@ _add, _subtract, _multiply = _folded(operator.add), _folded(operator.sub), _fold
 
 
 def _minus(run: Run, first: object, *rest: object) -> object:
-    return _subtract(run, first, *rest) if rest else -number(first)
+    return _subtract(run, first, *rest) if rest else -number(run, first)
 
 
 def _divide(run: Run, one: object, other: object) -> object:
-    dividend, divisor = number(one), _divisor(other)
+    dividend, divisor = number(run, one), _divisor(run, other)
     if isinstance(dividend, int) and isinstance(divisor, int) and dividend % divisor == 0:
         return dividend // divisor
     try:
@@ -101,20 +110,20 @@ def _divide(run: Run, one: object, other: object) -> object:
 
 def _mod(run: Run, one: object, other: object) -> object:
     try:
-        return number(one) % _divisor(other)
+        return number(run, one) % _divisor(run, other)
     except OverflowError:
         raise too_large(run, run.limits.number_bits + 1) from None
 
 
-def _divisor(value: object) -> Number:
-    divisor = number(value)
+def _divisor(run: Run, value: object) -> Number:
+    divisor = number(run, value)
     if divisor == 0:
         raise mistake("a division by 0; expected another divisor: ask (= divisor 0) before")
     return divisor
 
 
 def _expt(run: Run, one: object, other: object) -> object:
-    base, exponent = number(one), number(other)
+    base, exponent = number(run, one), number(run, other)
     if isinstance(base, int) and isinstance(exponent, int) and exponent >= 0 and base not in (-1, 0, 1):
         bits = (base.bit_length() - 1) * exponent
         if bits > run.limits.number_bits:
@@ -137,16 +146,16 @@ def _expt(run: Run, one: object, other: object) -> object:
 def _to_whole(function: Callable[[Number], int]) -> Operation:
     def apply(run: Run, value: object) -> object:
         try:
-            return checked(run, function(number(value)))
+            return checked(run, function(number(run, value)))
         except (OverflowError, ValueError):
             raise mistake(f"{shown(value)} has no whole number near it; expected a finite number") from None
 
     return apply
 
 
-def _round(_run: Run, value: object, digits: object = None) -> object:
-    found = number(value)
-    places = 0 if digits is None else whole(digits)
+def _round(run: Run, value: object, digits: object = None) -> object:
+    found = number(run, value)
+    places = 0 if digits is None else whole(run, digits)
     if not 0 <= places <= 15:
         raise mistake(f"(round x {shown(places)}); expected 0 to 15 digits after the point")
     if isinstance(found, float) and math.isfinite(found):
@@ -157,9 +166,9 @@ def _round(_run: Run, value: object, digits: object = None) -> object:
 def _extreme(sign: int) -> Operation:
     def apply(run: Run, first: object, *rest: object) -> object:
         run.steps += len(rest) // 8
-        best = number(first)
+        best = number(run, first)
         for each in rest:
-            other = number(each)
+            other = number(run, each)
             if other != other or (other < best if sign < 0 else other > best):
                 best = other
         return best
@@ -172,6 +181,8 @@ def _ordered(test: Callable[[int], bool]) -> Operation:
         for each in rest:
             if isinstance(first, str) and isinstance(each, str):
                 run.charge(min(len(first), len(each)) // 256)
+            elif isinstance(first, str) or isinstance(each, str):
+                run.charge(1 + min(len(first if isinstance(first, str) else str(each)), MAX_NUMBER_CHARACTERS) // READ_CHARACTERS)
             order = compare(first, each)
             if order is None or not test(order):
                 return False
@@ -196,7 +207,7 @@ def _equal(run: Run, first: object, *rest: object) -> object:
 
 
 def _random(run: Run, below: object) -> object:
-    most = whole(below)
+    most = whole(run, below)
     if not 0 < most <= SMALL:
         raise mistake(f"(random {shown(most)}); expected a whole number of 1 or more: it gives one from 0 to below it")
     return min(int(run.random() * most), most - 1)
@@ -209,7 +220,7 @@ NUMBERS: Final[dict[str, tuple[int, int, Operation]]] = {
     "/": (2, 2, _divide),
     "mod": (2, 2, _mod),
     "expt": (2, 2, _expt),
-    "abs": (1, 1, lambda _run, value: abs(number(value))),
+    "abs": (1, 1, lambda run, value: abs(number(run, value))),
     "min": (1, 99, _extreme(-1)),
     "max": (1, 99, _extreme(1)),
     "floor": (1, 1, _to_whole(math.floor)),

@@ -7,11 +7,10 @@ from typing import Final
 
 from ...languages.bad_text import Mistake
 from ..languages.predicate import expect_operands
-from ..languages.relations import Relations
 from ..languages.syntax import Atom, Form, Kind, Node
 from .acts import ACTS, after, env_at, event_of, subscribe
 from .code import Operator
-from .conditions import Query, matches, recent_events
+from .conditions import Query, ReadyConditions, matches, recent_events
 from .limits import MAX_RECENT
 from .lists import LISTS, field_at, has_at
 from .numbers import NUMBERS
@@ -22,6 +21,8 @@ OPERATORS: Final = {name: Operator(name, *rest) for table in (NUMBERS, TEXTS, LI
 """Operators that evaluate all of their operands, and can be given to map and others as functions."""
 WITH_LITERALS: Final = ("field", "has", "env", "event", "recent", "matches", "subscribe", "after")
 """Forms of which a part is no form: a name, a condition."""
+LOOKING: Final = ("field", "has", "matches", "get", "fields", "length")
+"""Operators that look at an event and do not give it on."""
 Operation = tuple[Callable[..., object], Sequence[Node]]
 """What an operator does, and the forms whose values it is given."""
 
@@ -43,7 +44,7 @@ def form_operands(form: Form) -> Sequence[Node]:
     return items
 
 
-def operation(form: Form, relations: Relations) -> Operation:
+def operation(form: Form, ready: ReadyConditions) -> Operation:
     """What an operator's form does. Raises Mistake."""
     name = str(form.operator)
     items = form.items[1:]
@@ -68,17 +69,17 @@ def operation(form: Form, relations: Relations) -> Operation:
         case "recent":
             expect_operands(form, 1, 2)
             count = items[1] if len(items) == 2 else Atom(Kind.NUMBER, MAX_RECENT, form.start)
-            return _query(items[0], relations, [count], recent_events)
+            return _query(items[0], ready, [count], recent_events)
         case "matches":
             expect_operands(form, 2, 2)
-            return _query(items[1], relations, [items[0]], matches)
+            return _query(items[1], ready, [items[0]], matches)
         case _:
             expect_operands(form, 2, 2)
-            return _query(items[0], relations, [items[1]], subscribe)
+            return _query(items[0], ready, [items[1]], subscribe)
 
 
-def _query(condition: Node, relations: Relations, operands: list[Node], act: Callable[..., object]) -> Operation:
-    query = Query(condition, relations)
+def _query(condition: Node, ready: ReadyConditions, operands: list[Node], act: Callable[..., object]) -> Operation:
+    query = Query(condition, ready)
     values = [Atom(Kind.SYMBOL, atom.value, atom.start, bare=False) for atom in query.variables]
 
     def apply(run: Run, operand: object, *variables: object) -> object:

@@ -24,9 +24,9 @@ from ...languages.bad_text import Mistake, bad_text
 from ..languages.expressions import Condition
 from ..languages.predicate import PredicateReader, any_of, did_you_mean
 from ..languages.relations import Relations
-from ..languages.source import LazyTest, Test
 from ..languages.syntax import Atom, Form, Node, read
 from .code import Body
+from .conditions import Tested
 from .forms import Compiler
 from .limits import MAX_PROGRAM_CHARACTERS
 from .names import Names, name_of
@@ -39,8 +39,7 @@ _PARTS = ("state", "define", "on")
 class Handler:
     """What an agent does at events of which a condition holds."""
 
-    condition: Condition
-    test: Test
+    tested: Tested
     body: Body
 
 
@@ -57,7 +56,7 @@ class Program:
     @property
     def condition(self) -> Condition:
         """When an agent of this program is to be woken, but for what it subscribes to while it runs."""
-        return any_of([handler.condition for handler in self.handlers])
+        return any_of([handler.tested.condition for handler in self.handlers])
 
 
 def parse(text: str, relations: Relations = _STANDARD) -> Program:
@@ -123,4 +122,4 @@ def _handler(part: Form, compiler: Compiler, relations: Relations) -> Handler:
         raise Mistake(part.start, "(on ...) without a condition or without forms; expected (on condition form...)")
     condition = PredicateReader(relations).condition(part.items[1])
     body = compiler.body("on", list(part.items[2:]), start=part.start)
-    return Handler(condition, LazyTest(condition, relations), body)
+    return Handler(Tested(condition, relations), body)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ..values import Reference, number_of
+from ..values import Reference
 from .data import List, Record, size_of, written
 from .limits import mistake
-from .numbers import Operation, shown, whole
+from .numbers import Operation, read_number, shown, whole
 from .run import Run
+
+LINEAR_CHARACTERS: Final = 2_500
+LINEAR_PART: Final = 100
+LINEAR_CHARACTERS_OF_SHORT_PART: Final = 30_000
+"""In a text from the first on CPython's search is linear, where what is searched has as many characters as the second says; for a
+shorter part it is from the third on."""
 
 
 def text(value: object) -> str:
@@ -40,27 +46,29 @@ def _concat(run: Run, *values: object) -> object:
     return run.text("".join(parts))
 
 
-def _search_cost(within: str, part: str) -> int:
-    """Steps that a search may take: short texts are compared at each place."""
-    return len(within) // 64 * (1 + min(len(part), 100) // 16)
+def search_steps(within: int, part: int) -> int:
+    """Steps that a search may take, by how many characters the texts have: CPython compares short ones at each place."""
+    if within < LINEAR_CHARACTERS or (part < LINEAR_PART and within < LINEAR_CHARACTERS_OF_SHORT_PART):
+        return within * min(part, within) // 8192
+    return within // 256
 
 
 def _contains(run: Run, within: object, part: object) -> object:
     whole_text, wanted = text(within), text(part)
-    run.charge(_search_cost(whole_text, wanted))
+    run.charge(search_steps(len(whole_text), len(wanted)))
     return wanted in whole_text
 
 
 def _position(run: Run, within: object, part: object) -> object:
     whole_text, wanted = text(within), text(part)
-    run.charge(_search_cost(whole_text, wanted))
+    run.charge(search_steps(len(whole_text), len(wanted)))
     found = whole_text.find(wanted)
     return None if found < 0 else found
 
 
 def _substring(run: Run, value: object, start: object, end: object = None) -> object:
-    given, first = text(value), whole(start)
-    last = len(given) if end is None else whole(end)
+    given, first = text(value), whole(run, start)
+    last = len(given) if end is None else whole(run, end)
     if not 0 <= first <= last <= len(given):
         raise mistake(
             f"(substring ... {first} {last}) of a text of {len(given):,} characters; expected 0 <= start <= end <= its length"
@@ -76,7 +84,7 @@ def _split(run: Run, value: object, by: object = None) -> object:
     separator = text(by)
     if not separator:
         raise mistake('(split text ""); expected a separator that is not empty')
-    run.charge(_search_cost(given, separator))
+    run.charge(search_steps(len(given), len(separator)))
     run.expect_items(given.count(separator) + 1)
     return run.made_list(tuple(given.split(separator)))
 
@@ -100,7 +108,7 @@ def _replace(run: Run, value: object, old: object, new: object) -> object:
     given, before, after = text(value), text(old), text(new)
     if not before:
         raise mistake('(replace text "" ...); expected a text to be replaced that is not empty')
-    run.charge(_search_cost(given, before))
+    run.charge(search_steps(len(given), len(before)))
     run.expect_length(len(given) + given.count(before) * (len(after) - len(before)))
     return run.text(given.replace(before, after))
 
@@ -143,7 +151,7 @@ TEXTS: Final[dict[str, tuple[int, int, Operation]]] = {
     "suffix": (2, 2, _tested(str.endswith)),
     "position": (2, 2, _position),
     "text": (1, 1, lambda run, value: run.text(as_text(run, value))),
-    "number": (1, 1, lambda _run, value: number_of(value)),
+    "number": (1, 1, read_number),
     "number?": (1, 1, _is(int, float)),
     "text?": (1, 1, _is(str)),
     "list?": (1, 1, _is(List)),

@@ -6,12 +6,16 @@ import asyncio
 
 import pytest
 
+from gsg.channels import environment
+from gsg.channels.agent.limits import MAX_CHAIN
 from gsg.channels.agent_tickets import KEPT_CANCELLED
 from gsg.channels.channel import Channel
 from gsg.channels.consumers import Stream
+from gsg.channels.environment import CHAIN
+from gsg.channels.events import Event
 from gsg.channels.languages.predicate import parse
 from gsg.channels.ticket import State
-from gsg.errors import BadText
+from gsg.errors import BadTerm, BadText
 
 
 def channel_with(text: str, **options: object) -> tuple[Channel, list[dict[str, object]], list[dict[str, object]]]:
@@ -165,3 +169,145 @@ def test_agents_of_two_channels_have_different_names() -> None:
 
     assert len(heard) == 2
     assert heard[0] != heard[1]
+
+
+def test_what_an_agent_tells_its_owner_has_readers_and_environment_of_what_woke_it() -> None:
+    channel, told = Channel(), list[Event]()
+    channel.subscribe(told.append, "(agent (on (= type 'secret) (print (field event x)) (first 1)))", "agent", asker="Fred")
+
+    channel.publish({"type": "secret", "x": 42}, readers=["Fred"], environment={"call": 1})
+
+    assert ["printed" in event.fields for event in told] == [True, False]
+    assert [event.readers for event in told] == [frozenset(["Fred"])] * 2
+    assert [event.environment["call"] for event in told] == [1, 1]
+    assert [event.environment[CHAIN] for event in told] == [[f"{channel.source}/1"]] * 2
+
+
+def test_agents_of_two_channels_that_print_for_each_other_come_to_an_end() -> None:
+    one, other = Channel("one"), Channel("other")
+    ticket = one.subscribe(other, "(agent (on (or (exists printed) (= type 'go)) (print 1)))", "agent")
+    one_more = other.subscribe(one, "(agent (on true (print 1)))", "agent")
+
+    one.publish({"type": "go"})
+
+    assert ticket.matched + one_more.matched <= 2 * MAX_CHAIN
+    assert (ticket.state, one_more.state) == (State.ACTIVE, State.ACTIVE)
+    assert one._agents.dropped + other._agents.dropped > 0
+
+
+def test_an_agent_that_much_follows_from_one_event_is_stopped_and_the_rest_goes_on() -> None:
+    channel = Channel()
+    texts = [
+        "(agent (state (n 0)) (on (= type 'a) (while (< n 100) (set! n (+ n 1)) (publish (event (type 'b))))))",
+        "(agent (on (= type 'b) (let ((n 0)) (while (< n 20) (set! n (+ n 1)) (publish (event (type 'c)))))))",
+        "(agent (on (= type 'c) (let ((n 0)) (while (< n 900) (set! n (+ n 1))))))",
+    ]
+    told = list[object]()
+    tickets = [channel.subscribe(lambda event: told.append(event.fields["stopped"]), text, "agent") for text in texts]
+
+    channel.publish({"type": "a"})
+
+    assert [ticket.state for ticket in tickets] == [State.ACTIVE, State.ACTIVE, State.CANCELLED]
+    assert tickets[2].matched <= 10
+    assert told == ["cascade"]
+
+
+def test_steps_are_counted_anew_for_each_event() -> None:
+    channel, _, _ = channel_with("(agent (on (= type 'c) (let ((n 0)) (while (< n 900) (set! n (+ n 1))))))")
+
+    for _ in range(50):
+        channel.publish({"type": "c"})
+
+    assert channel.tickets()[0].state is State.ACTIVE
+    assert not channel._agents._spent_steps
+
+
+def test_timers_that_are_due_at_once_are_one_cascade() -> None:
+    now_s = [0.0]
+    channel, owner = Channel(clock=lambda: now_s[0]), list[dict[str, object]]()
+    loop = "(let ((n 0)) (while (< n 900) (set! n (+ n 1))) (publish (event (type 'c))))"
+    channel.subscribe(
+        lambda event: owner.append(event.fields),
+        f"(agent (on (= type 'go) (map (lambda (i) (after i {loop})) (range 50))))",
+        "agent",
+    )
+    channel.publish({"type": "go"})
+
+    now_s[0] = 100.0
+    channel.advance()
+
+    assert owner[-1]["stopped"] == "cascade"
+
+
+def test_nobody_but_agents_says_which_agents_were_woken() -> None:
+    channel = Channel()
+
+    with pytest.raises(BadTerm, match="agents note who was woken"):
+        channel.publish({"a": 1}, environment={CHAIN: []})
+    with pytest.raises(BadTerm, match="another name"):
+        channel.publish(Event({"a": 1}, environment={CHAIN: []}))
+    with pytest.raises(BadTerm, match="another name"), environment.attached(**{CHAIN: []}):
+        pass
+    assert environment._read('{"agents": []}') == {}
+
+
+def test_an_event_from_elsewhere_that_tells_of_many_agents_stops_none() -> None:
+    channel, owner, everything = channel_with("(agent (on (= type 'q) (print 'x) (publish (event (type 'a)))))")
+    spoofed = {CHAIN: [f"x{number}" for number in range(MAX_CHAIN)]}
+
+    for number in (1, 2):
+        channel.publish(Event({"type": "q"}, "elsewhere", number, environment=spoofed))
+    channel.publish({"type": "q"})
+
+    assert channel.tickets()[0].state is State.ACTIVE
+    assert [list(fields) for fields in owner] == [["dropped", "problem"], ["printed"]]
+    assert everything[-1] == {"type": "a"}
+    assert channel._agents.dropped == 4
+
+
+@pytest.mark.parametrize("deliver", ["each", "once"])
+def test_after_its_end_an_owner_is_told_no_more(deliver: str) -> None:
+    channel, owner = Channel(), list[object]()
+
+    def hear(event: Event) -> None:
+        owner.append(event.fields["printed"])
+        ticket.cancel()
+
+    ticket = channel.subscribe(hear, "(agent (on true (print 1) (print 2)))", "agent", deliver=deliver)
+    channel.publish({"a": 1})
+
+    assert owner == ["1"]
+
+
+def test_the_timers_of_other_agents_are_not_visited_when_one_ends() -> None:
+    channel = Channel(clock=lambda: 0.0)
+    text = "(agent (state (i 0)) (on (= type 'go) (while (< i 50) (set! i (+ i 1)) (after 1000 1))))"
+    tickets = [channel.subscribe(print, text, "agent") for _ in range(20)]
+    channel.publish({"type": "go"})
+    due = channel._agents._due
+
+    tickets[-1].cancel()
+
+    assert channel._agents._due is due
+    for ticket in tickets:
+        ticket.cancel()
+    assert len(channel._agents._due) <= KEPT_CANCELLED
+    assert channel._agents.next_s is None
+
+
+def test_a_timer_that_was_suspended_twice_is_due_once() -> None:
+    now_s = [0.0]
+    channel, told = Channel(clock=lambda: now_s[0]), list[object]()
+    ticket = channel.subscribe(
+        lambda event: told.append(event.fields["printed"]), "(agent (on (= type 'go) (after 5 (print 'due))))", "agent"
+    )
+    channel.publish({"type": "go"})
+    for _ in range(2):
+        ticket.suspend()
+        ticket.resume()
+
+    now_s[0] = 6.0
+    channel.advance()
+
+    assert told == ["due"]
+    assert channel._agents._active_timers == 0

@@ -86,7 +86,7 @@ async def test_what_is_no_event_or_subscription_is_refused_and_nothing_is_publis
             await client.channel.subscribe("(= type")
         with pytest.raises(LocalError, match="expected each, first, last or once"):
             await client.channel.subscribe("true", deliver="often")
-        with pytest.raises(LocalError, match="or of who asks; expected a text of at most 200"):
+        with pytest.raises(LocalError, match="or of who asks; expected at most 200"):
             await client.channel.subscribe("true", asker="x" * 300)
         await client.channel.publish({"n": 2})
 

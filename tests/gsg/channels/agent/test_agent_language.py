@@ -187,20 +187,32 @@ def test_a_form_has_its_value(form: str, expected: str) -> None:
         ("(+ count 1)", 1),
         ("(set! count (+ count 1))", 2),
         ("(if (> count 3) (print count) count)", 2),
-        ("(if (< count 3) (+ count 1) (+ 1 (+ 1 1)))", 3),
         ("(and (= 1 2) (+ 1 1))", 2),
         ("(do 1 2 (do 3))", 2),
-        ("(let ((x (+ 1 1))) (+ x x))", 3),
         ("(do (while false))", 2),
-        ("(let ((i 0)) (while (< i 10) (set! i (+ i 1))))", 1 + 11 * 2 + 10 * 2),
-        ("((lambda (x) (+ x 1)) 1)", 3),
-        ("(map (lambda (x) (+ x 1)) (list 1 2 3))", 3 + 4 + 3 + 1 - 1),
     ],
 )
 def test_each_list_that_is_evaluated_costs_a_step(body: str, steps: int) -> None:
     outcome = Agent(parse(f"(agent (state (count 0)) (on true {body}))")).wake(EVENT, [], 0.0)
 
     assert outcome.steps == steps
+
+
+@pytest.mark.parametrize(
+    ("body", "lists", "eighths"),
+    [
+        ("(if (< count 3) (+ count 1) (+ 1 (+ 1 1)))", 3, 8),
+        ("(let ((x (+ 1 1))) (+ x x))", 3, 8),
+        ("(let ((i 0)) (while (< i 10) (set! i (+ i 1))))", 1 + 11 * 2 + 10 * 2, 72),
+        ("((lambda (x) (+ x 1)) 1)", 3, 8),
+        ("(map (lambda (x) (+ x 1)) (list 1 2 3))", 3 + 4 + 3 + 1 - 1, 24),
+        (f"(and {'1 ' * 800})", 1, 3 * 800),
+    ],
+)
+def test_each_instruction_name_and_constant_costs_an_eighth(body: str, lists: int, eighths: int) -> None:
+    outcome = Agent(parse(f"(agent (state (count 0)) (on true {body}))")).wake(EVENT, [], 0.0)
+
+    assert outcome.steps == lists + eighths // 8
 
 
 def test_state_is_kept_from_wake_to_wake_and_each_agent_has_its_own() -> None:
