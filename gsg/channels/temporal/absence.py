@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from .index import Index, Record
 from .memory import Memory
-from .plan import ABSENT, AbsencePlan, Place, checks_hold
+from .plan import AbsencePlan
 from .search import Found, keys_at
 
 COMPACTED: Final = 64
@@ -124,7 +124,7 @@ class Absences:
                     if record.time_s >= end_s:
                         break
                     self._spend(1)
-                    if _is_in_the_way(plan, found, record):
+                    if self._is_in_the_way(plan, found, record):
                         return None
             keys.append(key)
             due_s = max(due_s, end_s)
@@ -144,7 +144,7 @@ class Absences:
         for waiting in list(self._waiting[absence].get(keys[0] if len(keys) == 1 else keys, ())):
             self._spend(1)
             is_in_time = record.time_s < waiting.found[plan.after].time_s + plan.duration_s
-            if is_in_time and _is_in_the_way(plan, waiting.found, record):
+            if is_in_time and self._is_in_the_way(plan, waiting.found, record):
                 self._timers.stop(waiting)
                 self.forget(waiting)
 
@@ -166,9 +166,9 @@ class Absences:
         for plan, memory in zip(self._plans, self._memories, strict=True):
             memory.release_index(plan.columns, None)
 
-
-def _is_in_the_way(plan: AbsencePlan, found: Found, record: Record) -> bool:
-    def value_at(place: Place) -> object:
-        return (record if place[0] == ABSENT else found[place[0]]).values[place[1]]
-
-    return checks_hold(plan.checks, value_at)
+    def _is_in_the_way(self, plan: AbsencePlan, found: Found, record: Record) -> bool:
+        checks = plan.checks
+        if checks is None:
+            return True
+        bindings = {name: found[number].values[column] for name, (number, column) in checks.bound}
+        return checks.hold(bindings, record.values, self._spend)

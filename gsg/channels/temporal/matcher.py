@@ -23,9 +23,10 @@ from ..matchers.matcher import Matcher
 from ..remembered import Remembered
 from ..values import Value
 from .absence import Absences, Timers
+from .checks import Place
 from .index import Record
 from .memory import Memory
-from .plan import Place, Plan, Shape
+from .plan import Plan, Shape
 from .query import TemporalQuery, Window
 from .search import Found, Search, TooManySteps
 
@@ -43,11 +44,11 @@ class Limits:
     matches: int = 1_000
     """By one event."""
     steps: int = 50_000
-    """Events, and matches that wait, that are looked at for one event: about 20 ms."""
+    """Events, and matches that wait, that are looked at for one event, and what is tested of them (checks.py): about 20 ms."""
     old_matches: int = 10_000
     """Among the events that are remembered when it begins."""
     old_steps: int = 500_000
-    """Events that are looked at when it begins."""
+    """The same when it begins."""
     waiting: int = 10_000
     """Matches that wait for an absence."""
 
@@ -263,9 +264,9 @@ class TemporalMatcher:
         name = f"old_{limit}" if is_old and limit != "waiting" else limit
         what = {
             "matches": "matches by one event",
-            "steps": "events looked at for one event",
+            "steps": "events looked at and tested for one event",
             "old_matches": "matches among the remembered events",
-            "old_steps": "events looked at among the remembered ones",
+            "old_steps": "remembered events looked at and tested",
             "waiting": "matches that wait for an absence",
         }[name]
         problem = (

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from .checks import Checks, Place
 from .index import LAST, NOTHING, Index, Record, Run, are_mixed, equality_key, is_within
 from .memory import Memory
-from .plan import Check, Place, Plan, Step, checks_hold
+from .plan import Plan, Step
 
 Found: TypeAlias = tuple[Record, ...]
 """An event for each pattern."""
+
+MAX_INDEXES: Final = 8
+"""Of one subscription for one of its patterns, and one by nothing; beyond, a step looks up in one of them by fewer columns, and
+tests the rest."""
 
 
 class TooManySteps(Exception):
@@ -23,40 +28,49 @@ class TooManySteps(Exception):
 
 
 class _Lookup:
-    """A step, and the index where it looks up."""
+    """A step, and the index where it looks up, which may be by fewer columns than the step is, or in no order."""
 
     __slots__ = (
+        "_apart",
         "_bounds",
         "_equal_to",
         "_index",
         "_is_after",
+        "_is_ordered",
         "_is_upper",
         "_key",
         "_only",
         "_order",
         "checks",
-        "has_several_bounds",
+        "has_filters",
         "is_exact",
         "pattern",
-        "step",
+        "used",
     )
 
-    def __init__(self, step: Step, index: Index) -> None:
-        self.step = step
+    def __init__(self, step: Step, columns: tuple[int, ...], order: int | None, index: Index) -> None:
         self.pattern = step.pattern
         self.checks = step.checks
+        self.used = columns, order
+        """The columns and the order of the index."""
         self._index = index
-        self._equal_to = step.equal_to
-        self._key = step.equal_to[0] if len(step.equal_to) == 1 else None
+        joined = list(zip(step.columns, step.equal_to, strict=True))
+        self._equal_to = tuple(place for column, place in joined if column in columns)
+        self._apart = [(column, place) for column, place in joined if column not in columns]
+        """Columns whose values are to be equal to others, and are not looked up by."""
+        self._key = self._equal_to[0] if len(columns) == 1 else None
         self._order = step.order or 0
         self._bounds = step.bounds
-        self.has_several_bounds = len(step.bounds) > 1
-        self.is_exact = not step.checks and not self.has_several_bounds
+        self._is_ordered = order is not None
+        bounds = step.bounds if self._is_ordered else ()
+        self.has_filters = bool(self._apart) or len(step.bounds) > len(bounds) or len(bounds) > 1
+        """Whether some of what is looked up may be out of question, though no check says so."""
+        self.is_exact = step.checks is None and not self.has_filters
         """Whether all that is looked up comes into question."""
-        self._only = step.bounds[0].place if len(step.bounds) == 1 else None
+        self._only = bounds[0].place if len(bounds) == 1 else None
         """Where the value of the only bound is."""
-        self._is_upper = bool(step.bounds) and step.bounds[0].operator in ("<", "<=")
-        self._is_after = bool(step.bounds) and step.bounds[0].operator in ("<=", ">")
+        self._is_upper = bool(bounds) and bounds[0].operator in ("<", "<=")
+        self._is_after = bool(bounds) and bounds[0].operator in ("<=", ">")
         """Whether the range ends, or begins, after the values that are level with it."""
 
     def find(self, records: list[Record]) -> tuple[int, tuple[Run, ...]]:
@@ -69,7 +83,7 @@ class _Lookup:
             key = tuple([records[number].keys[column] for number, column in self._equal_to])
         place = self._only
         if place is None:
-            return self._index.find(key, self._values(records) if self._bounds else [])
+            return self._index.find(key, self._values(records) if self._is_ordered else [])
         bucket = self._index.buckets.get(key)
         if bucket is None:
             return NOTHING
@@ -89,14 +103,15 @@ class _Lookup:
     def _values(self, records: list[Record]) -> list[tuple[str, Any]]:  # Any: values
         return [(operator, records[number].values[column]) for operator, (number, column) in self._bounds]
 
-    def are_apart(self, records: list[Record]) -> list[tuple[str, Any]]:
-        """Bounds that events are still to be compared with, if there are any."""
-        values = self._values(records)
-        return values if are_mixed(values) else []
-
-    def is_within(self, record: Record, bounds: list[tuple[str, Any]]) -> bool:
-        """Whether an event compares so to these."""
-        return is_within(record.values[self._order], bounds)
+    def filtered(self, found: list[Record], records: list[Record]) -> list[Record]:
+        """Of what was looked up, that which is equal and compares as the step says."""
+        for column, (number, other) in self._apart:
+            key = records[number].keys[other]
+            found = [record for record in found if record.keys[column] == key]
+        bounds = self._values(records)
+        if bounds and (not self._is_ordered or are_mixed(bounds)):
+            found = [record for record in found if is_within(record.values[self._order], bounds)]
+        return found
 
 
 class Search:
@@ -107,8 +122,10 @@ class Search:
         self._memories = memories
         self._all = (1 << len(memories)) - 1
         self._lookups: dict[int, list[_Lookup]] = {}
-        """By bound patterns: a lookup for each of the others."""
-        self._alone: dict[int, tuple[Check, ...]] = {}
+        """By bound patterns, of which there are at most 2 ** MAX_PATTERNS: a lookup for each of the others."""
+        self._used: list[dict[tuple[tuple[int, ...], int | None], None]] = [{} for _ in memories]
+        """By pattern: columns and order of its indexes. Limit: MAX_INDEXES, and one by nothing."""
+        self._alone: dict[int, Checks | None] = {}
         self._bound: list[Record] = []
         self._found: list[Found] = []
         self._start = 0
@@ -132,11 +149,11 @@ class Search:
     def find(self, pattern: int, record: Record, *, is_new: bool) -> None:
         """Enter all matches in which an event stands for a pattern. Where it is new, not for one before: from all patterns for
         which it can stand, each match is found once. Raises TooManySteps."""
-        checks = self._alone.get(pattern)
-        if checks is None:
-            checks = self._alone[pattern] = self._plan.step(0, pattern).checks
+        if pattern not in self._alone:
+            self._alone[pattern] = self._plan.step(0, pattern).checks
+        checks = self._alone[pattern]
         self._bound = [record] * len(self._memories)
-        if checks and not checks_hold(checks, self._value_at):
+        if checks is not None and not checks.hold({}, record.values, self.spend):
             return
         self._start, self._start_pattern = (record.arrival, pattern) if is_new else (0, 0)
         if self._all == 1 << pattern:
@@ -163,7 +180,7 @@ class Search:
                 return
             if count < fewest:
                 fewest, chosen, runs = count, lookups[at], places
-        self._steps -= fewest
+        self._steps -= fewest + len(lookups) - 1
         if self._steps < 0:
             raise TooManySteps("steps")
         bound |= 1 << chosen.pattern
@@ -205,36 +222,41 @@ class Search:
         pattern, checks, records = lookup.pattern, lookup.checks, self._bound
         excluded = self._start if pattern < self._start_pattern else 0
         found = [record for entries, begin, end in runs for _, record in entries[begin:end] if record[0] != excluded]
-        if lookup.has_several_bounds:
-            apart = lookup.are_apart(records)
-            found = [record for record in found if lookup.is_within(record, apart)] if apart else found
-        if not checks:
+        if lookup.has_filters:
+            found = lookup.filtered(found, records)
+        if checks is None:
             return found
-        passed = []
-        for record in found:
-            records[pattern] = record
-            if checks_hold(checks, self._value_at):
-                passed.append(record)
-        return passed
-
-    def _value_at(self, place: Place) -> object:
-        return self._bound[place[0]].values[place[1]]
+        bindings = {name: records[number].values[column] for name, (number, column) in checks.bound}
+        hold, spend = checks.hold, self.spend
+        return [record for record in found if hold(bindings, record.values, spend)]
 
     def _make(self, bound: int) -> list[_Lookup]:
         lookups = []
         for pattern, memory in enumerate(self._memories):
             if not bound >> pattern & 1:
                 step = self._plan.step(bound, pattern)
-                lookups.append(_Lookup(step, memory.use_index(step.columns, step.order)))
+                columns, order = self._chosen_index(step)
+                lookups.append(_Lookup(step, columns, order, memory.use_index(columns, order)))
         self._lookups[bound] = lookups
         return lookups
+
+    def _chosen_index(self, step: Step) -> tuple[tuple[int, ...], int | None]:
+        """The columns and the order of the index for a step: its own, or of those that there are the one that decides most."""
+        used = self._used[step.pattern]
+        chosen = step.columns, step.order
+        if chosen not in used and len(used) >= MAX_INDEXES:
+            usable = [each for each in used if set(each[0]) <= set(step.columns) and each[1] in (None, step.order)]
+            chosen = max(usable, key=lambda each: (len(each[0]), each[1] is not None), default=((), None))
+        used[chosen] = None
+        return chosen
 
     def close(self) -> None:
         """Release its indexes."""
         for lookups in self._lookups.values():
             for lookup in lookups:
-                self._memories[lookup.pattern].release_index(lookup.step.columns, lookup.step.order)
+                self._memories[lookup.pattern].release_index(*lookup.used)
         self._lookups = {}
+        self._used = [{} for _ in self._memories]
 
 
 def keys_at(records: Found, places: tuple[Place, ...]) -> object:
