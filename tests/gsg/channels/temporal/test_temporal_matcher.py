@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -440,9 +441,10 @@ def test_indexes_are_bounded() -> None:
         for one in range(8)
     ]
     world = World(" ".join(f"(event (type {one}) {fields[one]})" for one in range(8)))
-    for number in range(400):
-        one = number * 7 % 8
-        world.happen(type=one, **{f"f{min(one, other)}{max(one, other)}": number % 3 for other in others[one]})
+    random = Random(2)
+    for _ in range(400):
+        one = random.randrange(8)
+        world.happen(type=one, **{f"f{min(one, other)}{max(one, other)}": random.randrange(6) for other in others[one]})
 
     assert sum(len(memory._indexes) for memory in world.matcher._sweep) <= 72
 
