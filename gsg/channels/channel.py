@@ -28,19 +28,19 @@ from .agent.agent import Outcome
 from .agent.program import Program
 from .agent_tickets import AgentTickets, told_to_owner
 from .asked import Deliver, read_asked
-from .closure import closure_of
-from .events import Event, fields_of
-from .languages.expressions import FALSE, TRUE, Condition, Exists, Field
+from .closure import closure_of, shown
+from .events import Event, counted_fields_of, fields_of
+from .languages.expressions import Condition
 from .languages.relations import Make, Relations
-from .languages.signature import required_fields
 from .languages.why_not import why_not
 from .languages.writing import written
 from .matchers.auto import Auto
 from .matchers.matcher import Matcher
 from .notation import read as read_notation
+from .remembered import Remembered
 from .seen import SeenEvents
 from .temporal import TemporalQuery
-from .temporal.matcher import Match
+from .temporal.matcher import MAX_EVENTS, Match
 from .temporal_tickets import TemporalTickets, fields_of_match, readers_of_match
 from .ticket import TRANSITIONS, Consume, Consumer, State, Ticket
 from .values import Value
@@ -87,7 +87,8 @@ class Channel:
         """These conditions."""
         self._number_of: dict[int, int] = {}
         self._last_ticket = self._last_event = self._last_condition = 0
-        self._temporal = TemporalTickets(self.relations)
+        self._remembered: Remembered[Event] = Remembered(MAX_EVENTS)
+        self._temporal = TemporalTickets(self.relations, self._remembered)
         self._agents = AgentTickets(self, random, self.source)
         self._clock = clock
         self._timer: asyncio.TimerHandle | None = None
@@ -163,12 +164,12 @@ class Channel:
             readers = event.readers if readers is None else readers
             environment = event.environment if environment is None else environment
             event = event.fields
-        fields = read_notation(event) if isinstance(event, str) else fields_of(event)
+        fields, characters = (read_notation(event), 0) if isinstance(event, str) else counted_fields_of(event)
         carried = environments.current() if environment is None else fields_of(environment)
         if isinstance(readers, str):
             raise LocalError(f"readers={readers!r}; expected a collection of names, such as [{readers!r}]")
         self._last_event += 1
-        return Event(fields, self.source, self._last_event, carried, None if readers is None else frozenset(readers))
+        return Event(fields, self.source, self._last_event, carried, None if readers is None else frozenset(readers), characters)
 
     def own_event(self, fields: dict[str, Value]) -> Event:
         """What came without source and number, as the next event of this channel; it is not published yet."""
@@ -200,6 +201,8 @@ class Channel:
     def _tell(self, event: Event) -> None:
         for hear in self.on_event:
             hear(event)
+        now_s = self._clock()
+        self._remembered.append(event, now_s)
         waits, woken = self._waits, dict[int, Ticket]()
         found = self._matcher.match(event.fields, event.environment)
         for number in sorted(found) if len(found) > 1 else found:
@@ -218,13 +221,14 @@ class Channel:
             if ticket in self._agents:
                 ticket.matched += 1
                 self._do(ticket, self._agents.wake(ticket, event, self._clock()))
-        if self._temporal:
-            self._deliver_matches(self._temporal.happened(event, self._clock()))
-        if self._temporal or woken:
+        if (matches := self._temporal.happened(event, now_s)) is not None:
+            self._deliver_matches(matches)
+        if matches is not None or woken:
             self._set_timer()
 
-    def advance(self) -> None:
-        """Do what is due by now: absences that are over, and timers of agents. Where asyncio runs this is called by itself."""
+    def advance(self) -> bool:
+        """Do what is due by now: absences that are over, and timers of agents. Where asyncio runs this is called by itself. Tells
+        of 1,000 absences; whether more are due already, for the next call."""
         now_s = self._clock()
         self._deliver_matches(self._temporal.advance(now_s))
         while (due := self._agents.take_due(now_s)) is not None:
@@ -232,6 +236,7 @@ class Channel:
         if not self._is_telling:
             self._tell_pending()
         self._set_timer()
+        return self._temporal.has_more
 
     def _do(self, ticket: Ticket, outcome: Outcome) -> None:
         """What an agent wants done after a wake."""
@@ -249,11 +254,10 @@ class Channel:
                 self._agents.stopped += 1
             ticket.cancel()
 
-    def _deliver_matches(self, matches: list[tuple[Ticket, Match]]) -> None:
+    def _deliver_matches(self, matches: Iterable[tuple[Ticket, Match]]) -> None:
         for ticket, match in matches:
-            if ticket.state is State.ACTIVE:
-                fields, readers = fields_of_match(match), readers_of_match(match)
-                self._deliver(ticket, self._made_here(fields, match.events[-1].environment, readers))
+            fields, readers = fields_of_match(match), readers_of_match(match)
+            self._deliver(ticket, self._made_here(fields, match.events[-1].environment, readers))
         for ticket, stopped in self._temporal.take_stopped():
             ticket.stopped = stopped.problem
             log.warning("channel %s: subscription %d is cancelled: %s", self.name, ticket.number, stopped.problem)
@@ -340,6 +344,8 @@ class Channel:
             self._temporal.modify(self._number_of[ticket.number], ticket, asked.asks, self._clock())
             self._interests_changed(ticket, asked.asks.interest, 1)
             self._interests_changed(ticket, before.asks.interest, -1)
+            self._deliver_matches(())
+            self._set_timer()
             return
         self._wait_no_more(ticket)
         ticket.asked = asked
@@ -403,7 +409,7 @@ class Channel:
     def _interests_changed(self, ticket: Ticket, condition: Condition, sign: int) -> None:
         self._closure = None
         for hear in self.on_interest:
-            hear(_shown(ticket, condition), ticket.asker, sign)
+            hear(shown(condition, is_private=ticket.private), ticket.asker, sign)
 
     # --- what is asked about it ------------------------------------------------------------
 
@@ -416,7 +422,10 @@ class Channel:
     def interests(self) -> Iterator[tuple[Condition, str]]:
         """What somebody wants here, as others may know it, and who asks."""
         single = ((ticket, self._conditions[number]) for number, ticket in self._waits.items())
-        return ((_shown(ticket, condition), ticket.asker) for ticket, condition in chain(single, self._temporal.interests()))
+        return (
+            (shown(condition, is_private=ticket.private), ticket.asker)
+            for ticket, condition in chain(single, self._temporal.interests())
+        )
 
     @property
     def matcher(self) -> Matcher:
@@ -439,11 +448,3 @@ class Channel:
         asks = ticket.asked.asks
         condition = asks.interest if isinstance(asks, TemporalQuery) else asks.condition if isinstance(asks, Program) else asks
         return why_not(condition, made.fields, made.environment, self.relations)
-
-
-def _shown(ticket: Ticket, condition: Condition) -> Condition:
-    """What others may know of a subscription: of a private one a field that it requires."""
-    if not ticket.private or condition == FALSE:
-        return condition
-    fields = required_fields(condition)
-    return Exists(Field((min(fields),))) if fields else TRUE

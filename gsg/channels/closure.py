@@ -59,6 +59,11 @@ def _tested(part: Condition) -> list[Condition]:
     return [_test_of(access) for access in accesses_of(part, lambda access: 0)]
 
 
+def shown(condition: Condition, *, is_private: bool) -> Condition:
+    """What others may know of a subscription: of a private one a field that it requires."""
+    return _existing(condition)[0] if is_private and condition != FALSE else condition
+
+
 def _existing(part: Condition) -> list[Condition]:
     fields = required_fields(part)
     return [Exists(Field((min(fields),)))] if fields else [TRUE]

@@ -34,23 +34,37 @@ class Event:
     number: int = 0
     environment: Mapping[str, Value] = field(default_factory=dict)
     readers: frozenset[str] | None = None
+    characters: int = field(default=0, repr=False, compare=False)
+    """Of the fields, about; 0 where nobody has counted them yet."""
 
     def size(self) -> int:
         """About how many characters it has, for limits by bytes: its objects take some four times as many."""
-        return characters_of(self.fields) + characters_of(self.environment)
+        if not self.characters:
+            object.__setattr__(self, "characters", characters_of(self.fields))
+        return self.characters + (characters_of(self.environment) if self.environment else 8)
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Value]:
     """A copy of the fields that is the event's own. Raises BadTerm for what is no event, or too large a one."""
-    if not isinstance(given, Mapping):
+    return counted_fields_of(given)[0]
+
+
+def counted_fields_of(given: Mapping[str, Any]) -> tuple[dict[str, Value], int]:
+    """The same, and about how many characters they have."""
+    if type(given) is not dict and not isinstance(given, Mapping):
         raise BadTerm(f"an event of type {type(given).__name__}; expected a mapping from names to values")
-    return _Copy().fields(given, 1)
+    copy = _Copy()
+    return copy.fields(given, 1), copy.size()
 
 
 class _Copy:
     def __init__(self) -> None:
         self._values = 0
         self._characters = 0
+
+    def size(self) -> int:
+        """As that of an event."""
+        return 8 + 8 * self._values + self._characters
 
     def fields(self, given: Mapping[str, Any], depth: int) -> dict[str, Value]:
         copied = {}

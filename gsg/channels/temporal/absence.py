@@ -65,16 +65,16 @@ class Timers:
             self._over = 0
 
     @property
-    def next_s(self) -> float | None:
-        """When the next one is due."""
+    def first(self) -> tuple[int, float] | None:
+        """The number of the subscription of the next one, and when that is due."""
         self._drop()
-        return self._heap[0][0] if self._heap else None
+        return (self._heap[0][1], self._heap[0][0]) if self._heap else None
 
-    def take_due(self, now_s: float) -> list[Waiting]:
-        """Those that are due, in the order of their times, then subscriptions, then arrivals."""
-        due = []
+    def take_due(self, now_s: float, limit: int) -> list[Waiting]:
+        """Those that are due, in the order of their times, then subscriptions, then arrivals; so many at most."""
+        due: list[Waiting] = []
         self._drop()
-        while self._heap and self._heap[0][0] <= now_s:
+        while self._heap and self._heap[0][0] <= now_s and len(due) < limit:
             waiting = heappop(self._heap)[-1]
             waiting.is_over = True
             due.append(waiting)

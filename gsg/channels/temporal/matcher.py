@@ -33,6 +33,8 @@ from .search import Found, Search, TooManySteps
 MAX_EVENTS: Final = 1_000
 """That are remembered, unless said otherwise, and no more characters of them than remembered.py says; the oldest is forgotten
 first."""
+MAX_DUE: Final = 1_000
+"""Matches told by one call because their absences are over; the rest is due at the next call."""
 SWEPT: Final = 8
 """Events after which one more memory is looked through for what has left its window."""
 
@@ -56,11 +58,13 @@ class Limits:
 class Match:
     """Events that are as a subscription says."""
 
-    __slots__ = ("_found", "_places", "number")
+    __slots__ = ("_found", "_places", "due_s", "number")
 
-    def __init__(self, number: int, found: Found, places: tuple[tuple[str, Place], ...]) -> None:
+    def __init__(self, number: int, found: Found, places: tuple[tuple[str, Place], ...], due_s: float | None = None) -> None:
         self.number = number
         """Of the subscription."""
+        self.due_s = due_s
+        """When its absences were over; None where that was before its last event."""
         self._found = found
         self._places = places
 
@@ -75,24 +79,17 @@ class Match:
         return tuple([record.arrival for record in self._found])
 
     @property
+    def moment(self) -> tuple[int, float]:
+        """What its last event, or the end of its absences, has in common with other matches of the subscription."""
+        return (max(self.arrivals), 0.0) if self.due_s is None else (0, self.due_s)
+
+    @property
     def bindings(self) -> dict[str, Value]:
         """What each variable is bound to, in the first pattern that has it."""
         return {name: self._found[pattern].values[column] for name, (pattern, column) in self._places}
 
     def __repr__(self) -> str:
         return f"Match(number={self.number}, arrivals={self.arrivals}, bindings={self.bindings})"
-
-
-class _Happened(NamedTuple):
-    """An event that is remembered, with its arrival number and its time."""
-
-    event: Event
-    arrival: int
-    time_s: float
-
-    def size(self) -> int:
-        """That of the event."""
-        return self.event.size()
 
 
 class Stopped(NamedTuple):
@@ -105,8 +102,8 @@ class Stopped(NamedTuple):
 
 
 class TemporalMatcher:
-    """Subscriptions by number, and the last events. Times, in seconds of any clock, never go back: an earlier one is taken for the
-    latest.
+    """Subscriptions by number, and the last events: those of ``remembered``, to which its owner appends each event before it
+    happens here, or its own. Times, in seconds of any clock, never go back: an earlier one is taken for the latest.
 
     Matches come in an order: first those whose absences are over, by the time when they were; then those that the event completes,
     by the number of the subscription, and by the arrival numbers of their events, pattern by pattern.
@@ -119,6 +116,7 @@ class TemporalMatcher:
         max_events: int = MAX_EVENTS,
         limits: Limits = Limits(),
         matcher: Matcher | None = None,
+        remembered: Remembered[Event] | None = None,
     ) -> None:
         self._relations = relations
         self._max_events = max_events
@@ -129,11 +127,13 @@ class TemporalMatcher:
         self._alpha_numbers = count(1)
         self._standing: dict[int, _Standing] = {}
         self._timers = Timers()
-        self._history: Remembered[_Happened] = Remembered(max_events)
+        self._remembered: Remembered[Event] = Remembered(max_events) if remembered is None else remembered
+        self._appends = remembered is None
         self._sweep: deque[Memory] = deque()
         """All memories: with some events, one of them lets go of what has left its window, though no event enters it."""
         self._stopped: list[Stopped] = []
         self._arrivals = 0
+        """Of the events that have happened here, which alone are remembered to it."""
         self._now_s = float("-inf")
 
     # --- subscriptions --------------------------------------------------------------------------------------------------------
@@ -154,6 +154,8 @@ class TemporalMatcher:
 
     def remove(self, number: int) -> None:
         """Forget a query, with its matches that wait; nothing where it was stopped or is not there."""
+        if self._stopped:
+            self._stopped = [stopped for stopped in self._stopped if stopped.number != number]
         standing = self._standing.pop(number, None)
         if standing is not None:
             for role, memory in standing.close():
@@ -170,10 +172,11 @@ class TemporalMatcher:
         if not tells_old and not plan.absences:
             return []
         try:
-            return standing.search_old(self._arrivals, now_s)
+            old = standing.search_old(now_s)
         except TooManySteps as problem:
             self._stop(number, str(problem), is_old=True)
             return []
+        return old if tells_old else []
 
     # --- events and time ------------------------------------------------------------------------------------------------------
 
@@ -181,8 +184,9 @@ class TemporalMatcher:
         """An event arrives. Gives the matches that were due by now, then those that it completes."""
         self._now_s = now_s = max(now_s, self._now_s)
         told = self.advance(now_s) if self._timers else []
-        self._arrivals = arrivals = self._arrivals + 1
-        self._history.append(_Happened(event, arrivals, now_s))
+        if self._appends:
+            self._remembered.append(event, now_s)
+        self._arrivals = arrivals = self._remembered.appended
         if self._sweep and arrivals % SWEPT == 0:
             self._sweep.rotate(1)
             self._sweep[0].forget(arrivals, now_s)
@@ -202,20 +206,31 @@ class TemporalMatcher:
                 self._stop(number, str(problem), is_old=False)
         return told
 
+    def skip(self) -> None:
+        """An event has happened, and nobody waits."""
+        self._arrivals = self._remembered.appended
+
     def advance(self, now_s: float) -> list[Match]:
-        """It is as late as this. Gives the matches whose absences are over."""
+        """It is as late as this. Gives the matches whose absences are over, of many the first MAX_DUE."""
         self._now_s = max(now_s, self._now_s)
         told = []
-        for waiting in self._timers.take_due(self._now_s):
+        for waiting in self._timers.take_due(self._now_s, MAX_DUE):
             standing = self._standing[waiting.number]
             standing.absences.forget(waiting)
-            told.append(standing.match(waiting.found))
+            told.append(standing.match(waiting.found, waiting.due_s))
         return told
+
+    @property
+    def unfinished(self) -> tuple[int, float] | None:
+        """The subscription and the time of the next match of those that are due already and were beyond MAX_DUE."""
+        first = self._timers.first
+        return first if first is not None and first[1] <= self._now_s else None
 
     @property
     def next_s(self) -> float | None:
         """When :meth:`advance` is to be called next, if no event happens before; None while nothing waits."""
-        return self._timers.next_s
+        first = self._timers.first
+        return None if first is None else first[1]
 
     def take_stopped(self) -> list[Stopped]:
         """The subscriptions that were stopped since this was last called: their owners are to be told."""
@@ -236,10 +251,10 @@ class TemporalMatcher:
         memory = alpha.memories.get((shape, window))
         if memory is None:
             last = min(self._max_events, window.last or self._max_events)
-            memory = alpha.memories[shape, window] = Memory(shape, window, last, self._history)
+            memory = alpha.memories[shape, window] = Memory(shape, window, last, self._remembered)
             test = LazyTest(shape.condition, self._relations)
-            for event, arrival, time_s in self._history:
-                if test(event.fields, event.environment):
+            for arrival, event, time_s in self._remembered.numbered():
+                if arrival <= self._arrivals and test(event.fields, event.environment):
                     memory.insert(event, arrival, time_s)
             self._sweep.append(memory)
         memory.forget(self._arrivals, self._now_s)
@@ -324,7 +339,7 @@ class _Standing:
         found.sort()
         return self._told(found, now_s)
 
-    def search_old(self, arrivals: int, now_s: float) -> list[Match]:
+    def search_old(self, now_s: float) -> list[Match]:
         """Its matches among remembered events, in the order in which they were completed. Raises TooManySteps."""
         found = self._search.begin(self._limits.old_steps, self._limits.old_matches)
         for record in self._memories[0].records:
@@ -340,16 +355,17 @@ class _Standing:
         for each in found:
             waiting = self.absences.begin(each)
             if waiting is not None and waiting.due_s <= now_s:
-                told.append(self.match(each))
+                is_later = waiting.due_s > max(record.time_s for record in each)
+                told.append(self.match(each, waiting.due_s if is_later else None))
             elif waiting is not None:
                 if self.absences.length >= self._limits.waiting:
                     raise TooManySteps("waiting")
                 self.absences.wait(waiting)
         return told
 
-    def match(self, found: Found) -> Match:
+    def match(self, found: Found, due_s: float | None) -> Match:
         """What is told of a match."""
-        return Match(self._number, found, self._plan.bindings)
+        return Match(self._number, found, self._plan.bindings, due_s)
 
     def close(self) -> Iterator[tuple[int, Memory]]:
         """Nothing waits any more, and its memories are released: by role."""
