@@ -240,7 +240,10 @@ class _Tables:
                         bucket.match(fields, environment, found, matcher)
             bucket = table.get(ANY_VALUE)
             if bucket is not None:
-                bucket.match(fields, environment, found, matcher)
+                if bucket.program is not None:
+                    bucket.program(fields, environment, append)
+                else:
+                    bucket.match(fields, environment, found, matcher)
         every = tables.get(EVERYWHERE.field)
         if every is not None:
             every[ANY_VALUE].match(fields, environment, found, matcher)

@@ -9,9 +9,10 @@ matcher alone. It is told of time and has none of its own: :attr:`TemporalMatche
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from ..events import Event
@@ -55,6 +56,9 @@ class Limits:
     """Matches that wait for an absence."""
 
 
+_EVENT: Final[Callable[[Record], Event]] = attrgetter("event")
+
+
 class Match:
     """Events that are as a subscription says."""
 
@@ -71,7 +75,7 @@ class Match:
     @property
     def events(self) -> tuple[Event, ...]:
         """By pattern; one event may be there several times."""
-        return tuple([record.event for record in self._found])
+        return tuple(map(_EVENT, self._found))
 
     @property
     def arrivals(self) -> tuple[int, ...]:
@@ -322,7 +326,7 @@ class _Standing:
         is_possible = True
         for memory in self._distinct:
             records = memory.records
-            if not records or records[-1].arrival != arrivals:
+            if not records or records[-1][0] != arrivals:  # its arrival
                 memory.forget(arrivals, now_s)
                 is_possible = is_possible and (bool(records) or memory in self._absent)
         if self._absent:

@@ -7,16 +7,17 @@ that a pattern without any ends it at once. Nothing is kept from one search to t
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 from .checks import Checks, Place
 from .index import LAST, NOTHING, Index, Record, Run, are_mixed, equality_key, is_within
 from .memory import Memory
-from .plan import Plan, Step
+from .plan import Bound, Plan, Step
 
 Found: TypeAlias = tuple[Record, ...]
 """An event for each pattern."""
+Find: TypeAlias = Callable[[list[Record]], tuple[int, tuple[Run, ...]]]
 
 MAX_INDEXES: Final = 8
 """Of one subscription for one of its patterns, and one by nothing; beyond, a step looks up in one of them by fewer columns, and
@@ -35,13 +36,10 @@ class _Lookup:
         "_bounds",
         "_equal_to",
         "_index",
-        "_is_after",
         "_is_ordered",
-        "_is_upper",
-        "_key",
-        "_only",
         "_order",
         "checks",
+        "find",
         "has_filters",
         "is_exact",
         "pattern",
@@ -58,7 +56,6 @@ class _Lookup:
         self._equal_to = tuple(place for column, place in joined if column in columns)
         self._apart = [(column, place) for column, place in joined if column not in columns]
         """Columns whose values are to be equal to others, and are not looked up by."""
-        self._key = self._equal_to[0] if len(columns) == 1 else None
         self._order = step.order or 0
         self._bounds = step.bounds
         self._is_ordered = order is not None
@@ -67,38 +64,13 @@ class _Lookup:
         """Whether some of what is looked up may be out of question, though no check says so."""
         self.is_exact = step.checks is None and not self.has_filters
         """Whether all that is looked up comes into question."""
-        self._only = bounds[0].place if len(bounds) == 1 else None
-        """Where the value of the only bound is."""
-        self._is_upper = bool(bounds) and bounds[0].operator in ("<", "<=")
-        self._is_after = bool(bounds) and bounds[0].operator in ("<=", ">")
-        """Whether the range ends, or begins, after the values that are level with it."""
-
-    def find(self, records: list[Record]) -> tuple[int, tuple[Run, ...]]:
+        has_one_each = len(self._equal_to) == 1 and len(bounds) == 1
+        self.find: Find = _range_find(index, self._equal_to[0], bounds[0], self._find) if has_one_each else self._find
         """How many events come into question, and where they are."""
-        place = self._key
-        key: object
-        if place is not None:
-            key = records[place[0]].keys[place[1]]
-        else:
-            key = tuple([records[number].keys[column] for number, column in self._equal_to])
-        place = self._only
-        if place is None:
-            return self._index.find(key, self._values(records) if self._is_ordered else [])
-        bucket = self._index.buckets.get(key)
-        if bucket is None:
-            return NOTHING
-        value = records[place[0]].values[place[1]]
-        kind = value.__class__
-        if kind is str:
-            entries, others = bucket.texts, bucket.numbers
-        elif kind is int or (kind is float and value == value):
-            entries, others = bucket.numbers, bucket.numerals
-        else:
-            return NOTHING
-        if others:
-            return self._index.find(key, self._values(records))
-        at = bisect_left(entries, (value, LAST) if self._is_after else (value,))
-        return (at, ((entries, 0, at),)) if self._is_upper else (len(entries) - at, ((entries, at, len(entries)),))
+
+    def _find(self, records: list[Record]) -> tuple[int, tuple[Run, ...]]:
+        keys = [records[number].keys[column] for number, column in self._equal_to]
+        return self._index.find(keys[0] if len(keys) == 1 else tuple(keys), self._values(records) if self._is_ordered else [])
 
     def _values(self, records: list[Record]) -> list[tuple[str, Any]]:  # Any: values
         return [(operator, records[number].values[column]) for operator, (number, column) in self._bounds]
@@ -114,18 +86,56 @@ class _Lookup:
         return found
 
 
+def _range_find(index: Index, equal_to: Place, bound: Bound, find: Find) -> Find:
+    """The quick way to find what has one key and is in one range, which is what most steps look for. The fields of records are
+    taken by their numbers, as this is the innermost of all loops."""
+    key_pattern, key_column = equal_to
+    pattern, column = bound.place
+    buckets = index.buckets
+    is_upper = bound.operator in ("<", "<=")
+    is_after = bound.operator in ("<=", ">")  # the range ends, or begins, after the values that are level with it
+
+    def find_range(records: list[Record]) -> tuple[int, tuple[Run, ...]]:
+        bucket = buckets.get(records[key_pattern][4][key_column])
+        if bucket is None:
+            return NOTHING
+        value = records[pattern][3][column]
+        kind = value.__class__
+        if kind is str:
+            entries, others = bucket.texts, bucket.numbers
+        elif kind is int or (kind is float and value == value):
+            entries, others = bucket.numbers, bucket.numerals
+        else:
+            return NOTHING
+        if others:
+            return find(records)
+        if not entries:
+            return NOTHING
+        if is_upper:
+            at = bisect_left(entries, (value, LAST) if is_after else (value,))
+            return at, ((entries, 0, at),)
+        # Most events come in their order, so that nothing is behind the last.
+        last = entries[-1][0]
+        if last < value or (is_after and last == value):
+            return NOTHING
+        at = bisect_left(entries, (value, LAST) if is_after else (value,))
+        return len(entries) - at, ((entries, at, len(entries)),)
+
+    return find_range
+
+
 class Search:
     """Of one query. Its indexes are made when they are first looked up, and released by :meth:`close`."""
 
     def __init__(self, plan: Plan, memories: Sequence[Memory]) -> None:
         self._plan = plan
         self._memories = memories
-        self._all = (1 << len(memories)) - 1
         self._lookups: dict[int, list[_Lookup]] = {}
         """By bound patterns, of which there are at most 2 ** MAX_PATTERNS: a lookup for each of the others."""
         self._used: list[dict[tuple[tuple[int, ...], int | None], None]] = [{} for _ in memories]
         """By pattern: columns and order of its indexes. Limit: MAX_INDEXES, and one by nothing."""
-        self._alone: dict[int, Checks | None] = {}
+        self._begins: dict[int, tuple[Checks | None, list[_Lookup]]] = {}
+        """By pattern: the checks of its event alone, and the lookups from there."""
         self._bound: list[Record] = []
         self._found: list[Found] = []
         self._start = 0
@@ -149,16 +159,14 @@ class Search:
     def find(self, pattern: int, record: Record, *, is_new: bool) -> None:
         """Enter all matches in which an event stands for a pattern. Where it is new, not for one before: from all patterns for
         which it can stand, each match is found once. Raises TooManySteps."""
-        if pattern not in self._alone:
-            self._alone[pattern] = self._plan.step(0, pattern).checks
-        checks = self._alone[pattern]
+        checks, lookups = self._begins.get(pattern) or self._begin(pattern)
         self._bound = [record] * len(self._memories)
         if checks is not None and not checks.hold({}, record.values, self.spend):
             return
         self._start, self._start_pattern = (record.arrival, pattern) if is_new else (0, 0)
-        if self._all == 1 << pattern:
+        if not lookups:
             self._found.append((record,))
-        elif len(lookups := self._lookups.get(1 << pattern) or self._make(1 << pattern)) == 1:
+        elif len(lookups) == 1:
             self._finish(lookups[0])
         else:
             self._extend(1 << pattern, lookups)
@@ -230,6 +238,10 @@ class Search:
         hold, spend = checks.hold, self.spend
         return [record for record in found if hold(bindings, record.values, spend)]
 
+    def _begin(self, pattern: int) -> tuple[Checks | None, list[_Lookup]]:
+        begin = self._begins[pattern] = self._plan.step(0, pattern).checks, self._make(1 << pattern)
+        return begin
+
     def _make(self, bound: int) -> list[_Lookup]:
         lookups = []
         for pattern, memory in enumerate(self._memories):
@@ -255,7 +267,7 @@ class Search:
         for lookups in self._lookups.values():
             for lookup in lookups:
                 self._memories[lookup.pattern].release_index(*lookup.used)
-        self._lookups = {}
+        self._lookups, self._begins = {}, {}
         self._used = [{} for _ in self._memories]
 
 
