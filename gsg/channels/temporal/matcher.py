@@ -194,15 +194,17 @@ class TemporalMatcher:
         if self._sweep and arrivals % SWEPT == 0:
             self._sweep.rotate(1)
             self._sweep[0].forget(arrivals, now_s)
-        touched: dict[int, list[tuple[int, Record]]] = {}
+        touched: dict[int, list[tuple[list[int], Record]]] = {}
         for hit in self._conditions.match(event.fields, event.environment):
             for memory in self._by_number[hit].memories.values():
                 memory.forget(arrivals, now_s)
                 record = memory.insert(event, arrivals, now_s)
                 if record is not None:
                     for number, roles in memory.users.items():
-                        filled = [(role, record) for role in roles]
-                        touched[number] = touched[number] + filled if number in touched else filled
+                        if number in touched:
+                            touched[number].append((roles, record))
+                        else:
+                            touched[number] = [(roles, record)]
         for number in sorted(touched) if len(touched) > 1 else touched:
             try:
                 told += self._standing[number].happened(touched[number], arrivals, now_s)
@@ -320,8 +322,8 @@ class _Standing:
         self._search = Search(plan, memories)
         self.absences = Absences(number, plan.absences, absent, timers, self._search.spend)
 
-    def happened(self, roles: list[tuple[int, Record]], arrivals: int, now_s: float) -> list[Match]:
-        """An event arrives that is in some of its memories by now. Raises TooManySteps."""
+    def happened(self, filled: list[tuple[list[int], Record]], arrivals: int, now_s: float) -> list[Match]:
+        """An event arrives that is in some of its memories by now: those of these roles. Raises TooManySteps."""
         found = self._search.begin(self._limits.steps, self._limits.matches)
         is_possible = True
         for memory in self._distinct:
@@ -330,14 +332,17 @@ class _Standing:
                 memory.forget(arrivals, now_s)
                 is_possible = is_possible and (bool(records) or memory in self._absent)
         if self._absent:
-            for role, record in roles:
-                if role < 0:
-                    self.absences.happened(~role, record)
+            for roles, record in filled:
+                for role in roles:
+                    if role < 0:
+                        self.absences.happened(~role, record)
         if not is_possible:
             return []
-        for role, record in roles:
-            if role >= 0:
-                self._search.find(role, record, is_new=True)
+        find = self._search.find
+        for roles, record in filled:
+            for role in roles:
+                if role >= 0:
+                    find(role, record, is_new=True)
         if not found:
             return []
         found.sort()

@@ -64,9 +64,11 @@ class _Lookup:
         """Whether some of what is looked up may be out of question, though no check says so."""
         self.is_exact = step.checks is None and not self.has_filters
         """Whether all that is looked up comes into question."""
-        has_one_each = len(self._equal_to) == 1 and len(bounds) == 1
-        self.find: Find = _range_find(index, self._equal_to[0], bounds[0], self._find) if has_one_each else self._find
+        self.find: Find = self._find
         """How many events come into question, and where they are."""
+        if len(self._equal_to) == 1 and len(bounds) <= 1:
+            [place] = self._equal_to
+            self.find = _range_find(index, place, bounds[0], self._find) if bounds else _key_find(index, place)
 
     def _find(self, records: list[Record]) -> tuple[int, tuple[Run, ...]]:
         keys = [records[number].keys[column] for number, column in self._equal_to]
@@ -84,6 +86,21 @@ class _Lookup:
         if bounds and (not self._is_ordered or are_mixed(bounds)):
             found = [record for record in found if is_within(record.values[self._order], bounds)]
         return found
+
+
+def _key_find(index: Index, equal_to: Place) -> Find:
+    """The quick way to find what has one key. As below."""
+    pattern, column = equal_to
+    buckets = index.buckets
+
+    def find_key(records: list[Record]) -> tuple[int, tuple[Run, ...]]:
+        bucket = buckets.get(records[pattern][4][column])
+        if bucket is None:
+            return NOTHING
+        entries = bucket.numbers
+        return len(entries), ((entries, 0, len(entries)),)
+
+    return find_key
 
 
 def _range_find(index: Index, equal_to: Place, bound: Bound, find: Find) -> Find:
@@ -160,7 +177,9 @@ class Search:
         """Enter all matches in which an event stands for a pattern. Where it is new, not for one before: from all patterns for
         which it can stand, each match is found once. Raises TooManySteps."""
         checks, lookups = self._begins.get(pattern) or self._begin(pattern)
-        self._bound = [record] * len(self._memories)
+        self._bound = records = [record] * len(self._memories)
+        if len(lookups) > 1 and not lookups[0].find(records)[0]:
+            return
         if checks is not None and not checks.hold({}, record.values, self.spend):
             return
         self._start, self._start_pattern = (record.arrival, pattern) if is_new else (0, 0)
@@ -193,13 +212,13 @@ class Search:
             raise TooManySteps("steps")
         bound |= 1 << chosen.pattern
         left = self._lookups.get(bound) or self._make(bound)
-        pattern, is_last = chosen.pattern, len(left) == 1
-        for record in self._possible(chosen, runs):
-            records[pattern] = record
-            if is_last:
-                self._finish(left[0])
-            else:
+        pattern = chosen.pattern
+        if len(left) > 1:
+            for records[pattern] in self._possible(chosen, runs):
                 self._extend(bound, left)
+        else:
+            for records[pattern] in self._possible(chosen, runs):
+                self._finish(left[0])
 
     def _finish(self, lookup: _Lookup) -> None:
         """Enter a match for each event that comes into question for the only pattern that is left."""
@@ -214,13 +233,11 @@ class Search:
         if lookup.is_exact:
             excluded = self._start if pattern < self._start_pattern else 0
             for entries, begin, end in runs:
-                for _, record in entries[begin:end]:
-                    if record[0] != excluded:
-                        records[pattern] = record
+                for _, records[pattern] in entries[begin:end]:
+                    if records[pattern][0] != excluded:
                         found.append(tuple(records))
         else:
-            for record in self._possible(lookup, runs):
-                records[pattern] = record
+            for records[pattern] in self._possible(lookup, runs):
                 found.append(tuple(records))
         if len(found) > self._matches:
             raise TooManySteps("matches")
