@@ -43,47 +43,45 @@ class Timers:
     waiting, twice."""
 
     def __init__(self) -> None:
-        self._heap: list[_Entry] = []
+        self.heap: list[_Entry] = []
+        """Empty where nothing waits."""
         self._serial = count()
         self._over = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._heap)
 
     def start(self, waiting: Waiting) -> None:
         """Let a match become due."""
         arrivals = tuple(record.arrival for record in waiting.found)
-        heappush(self._heap, (waiting.due_s, waiting.number, max(arrivals), arrivals, next(self._serial), waiting))
+        heappush(self.heap, (waiting.due_s, waiting.number, max(arrivals), arrivals, next(self._serial), waiting))
 
     def stop(self, waiting: Waiting) -> None:
         """It will not be told."""
         waiting.is_over = True
         self._over += 1
-        if self._over > COMPACTED and 2 * self._over > len(self._heap):
-            self._heap = [entry for entry in self._heap if not entry[-1].is_over]
-            heapify(self._heap)
+        if self._over > COMPACTED and 2 * self._over > len(self.heap):
+            self.heap = [entry for entry in self.heap if not entry[-1].is_over]
+            heapify(self.heap)
             self._over = 0
 
     @property
     def first(self) -> tuple[int, float] | None:
         """The number of the subscription of the next one, and when that is due."""
         self._drop()
-        return (self._heap[0][1], self._heap[0][0]) if self._heap else None
+        return (self.heap[0][1], self.heap[0][0]) if self.heap else None
 
     def take_due(self, now_s: float, limit: int) -> list[Waiting]:
         """Those that are due, in the order of their times, then subscriptions, then arrivals; so many at most."""
         due: list[Waiting] = []
         self._drop()
-        while self._heap and self._heap[0][0] <= now_s and len(due) < limit:
-            waiting = heappop(self._heap)[-1]
+        while self.heap and self.heap[0][0] <= now_s and len(due) < limit:
+            waiting = heappop(self.heap)[-1]
             waiting.is_over = True
             due.append(waiting)
             self._drop()
         return due
 
     def _drop(self) -> None:
-        while self._heap and self._heap[0][-1].is_over:
-            heappop(self._heap)
+        while self.heap and self.heap[0][-1].is_over:
+            heappop(self.heap)
             self._over -= 1
 
 

@@ -12,8 +12,10 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from operator import attrgetter
+from operator import itemgetter
 from typing import Final, NamedTuple
+
+import msgspec
 
 from ..events import Event
 from ..languages.expressions import Condition
@@ -56,21 +58,18 @@ class Limits:
     """Matches that wait for an absence."""
 
 
-_EVENT: Final[Callable[[Record], Event]] = attrgetter("event")
+_EVENT: Final[Callable[[Record], Event]] = itemgetter(Record._fields.index("event"))
 
 
-class Match:
+class Match(msgspec.Struct, eq=False):
     """Events that are as a subscription says."""
 
-    __slots__ = ("_found", "_places", "due_s", "number")
-
-    def __init__(self, number: int, found: Found, places: tuple[tuple[str, Place], ...], due_s: float | None = None) -> None:
-        self.number = number
-        """Of the subscription."""
-        self.due_s = due_s
-        """When its absences were over; None where that was before its last event."""
-        self._found = found
-        self._places = places
+    number: int
+    """Of the subscription."""
+    _found: Found
+    _places: tuple[tuple[str, Place], ...]
+    due_s: float | None = None
+    """When its absences were over; None where that was before its last event."""
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -186,8 +185,10 @@ class TemporalMatcher:
 
     def happened(self, event: Event, now_s: float) -> list[Match]:
         """An event arrives. Gives the matches that were due by now, then those that it completes."""
-        self._now_s = now_s = max(now_s, self._now_s)
-        told = self.advance(now_s) if self._timers else []
+        if now_s < self._now_s:
+            now_s = self._now_s
+        self._now_s = now_s
+        told = self.advance(now_s) if self._timers.heap else []
         if self._appends:
             self._remembered.append(event, now_s)
         self._arrivals = arrivals = self._remembered.appended
@@ -342,7 +343,7 @@ class _Standing:
         for roles, record in filled:
             for role in roles:
                 if role >= 0:
-                    find(role, record, is_new=True)
+                    find(role, record, True)
         if not found:
             return []
         found.sort()
@@ -352,7 +353,7 @@ class _Standing:
         """Its matches among remembered events, in the order in which they were completed. Raises TooManySteps."""
         found = self._search.begin(self._limits.old_steps, self._limits.old_matches)
         for record in self._memories[0].records:
-            self._search.find(0, record, is_new=False)
+            self._search.find(0, record, False)
         found.sort(key=lambda each: (max([record.arrival for record in each]), each))
         return self._told(found, now_s)
 

@@ -147,6 +147,7 @@ class Search:
     def __init__(self, plan: Plan, memories: Sequence[Memory]) -> None:
         self._plan = plan
         self._memories = memories
+        self._patterns = len(memories)
         self._lookups: dict[int, list[_Lookup]] = {}
         """By bound patterns, of which there are at most 2 ** MAX_PATTERNS: a lookup for each of the others."""
         self._used: list[dict[tuple[tuple[int, ...], int | None], None]] = [{} for _ in memories]
@@ -173,32 +174,32 @@ class Search:
         if self._steps < 0:
             raise TooManySteps("steps")
 
-    def find(self, pattern: int, record: Record, *, is_new: bool) -> None:
+    def find(self, pattern: int, record: Record, is_new: bool) -> None:
         """Enter all matches in which an event stands for a pattern. Where it is new, not for one before: from all patterns for
         which it can stand, each match is found once. Raises TooManySteps."""
         checks, lookups = self._begins.get(pattern) or self._begin(pattern)
-        self._bound = records = [record] * len(self._memories)
-        if len(lookups) > 1 and not lookups[0].find(records)[0]:
-            return
+        self._bound = records = [record] * self._patterns
+        if len(lookups) > 1:
+            count, runs = lookups[0].find(records)
+            if not count:
+                return
         if checks is not None and not checks.hold({}, record.values, self.spend):
             return
-        self._start, self._start_pattern = (record.arrival, pattern) if is_new else (0, 0)
+        self._start, self._start_pattern = (record[0], pattern) if is_new else (0, 0)  # its arrival
         if not lookups:
             self._found.append((record,))
         elif len(lookups) == 1:
             self._finish(lookups[0])
         else:
-            self._extend(1 << pattern, lookups)
+            self._extend(1 << pattern, lookups, count, runs)
         if len(self._found) > self._matches:
             raise TooManySteps("matches")
 
-    def _extend(self, bound: int, lookups: list[_Lookup]) -> None:
-        """Go on where several patterns are left: bind each event that comes into question for one of them in turn."""
+    def _extend(self, bound: int, lookups: list[_Lookup], fewest: int, runs: tuple[Run, ...]) -> None:
+        """Go on where several patterns are left: bind each event that comes into question for one of them in turn. So many do for
+        the first."""
         records = self._bound
         chosen = lookups[0]
-        fewest, runs = chosen.find(records)
-        if not fewest:
-            return
         for at in range(1, len(lookups)):
             count, places = lookups[at].find(records)
             if not count:
@@ -215,7 +216,9 @@ class Search:
         pattern = chosen.pattern
         if len(left) > 1:
             for records[pattern] in self._possible(chosen, runs):
-                self._extend(bound, left)
+                count, places = left[0].find(records)
+                if count:
+                    self._extend(bound, left, count, places)
         else:
             for records[pattern] in self._possible(chosen, runs):
                 self._finish(left[0])
