@@ -22,6 +22,7 @@ MAX_CHARACTERS: Final = 1024 * 1024
 """Characters of all names and texts of one event; one with more is refused."""
 MAX_BITS: Final = 1_024
 """Of a whole number; a longer one is refused, as no float is as large."""
+_SMALL: Final = 2**63
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -71,6 +72,17 @@ class _Copy:
         for name, value in given.items():
             if type(name) is not str or not name:
                 raise BadTerm(f"a field called {name!r}; expected a text that is not empty")
+            # Most values are ASCII texts and small numbers: the rest of this says the same of all values.
+            kind = type(value)
+            length = len(name) + len(value) if kind is str else len(name)
+            is_plain = (
+                value.isascii() if kind is str else -_SMALL < value < _SMALL if kind is int else kind is float or kind is bool
+            )
+            if is_plain and name.isascii() and self._characters + length <= MAX_CHARACTERS and self._values < MAX_VALUES:
+                self._characters += length
+                self._values += 1
+                copied[name] = value
+                continue
             self._count_text(name, name)
             copied[name] = self._value(name, value, depth)
         return copied
