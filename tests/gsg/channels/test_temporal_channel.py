@@ -190,11 +190,14 @@ def test_a_change_undoes_that_the_subscription_before_was_too_much() -> None:
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["on time", "late"])
-@pytest.mark.parametrize("deliver", ["first", "last"])
-def test_the_first_of_absences_that_are_over_is_that_of_one_time_however_late_it_is_told(deliver: str, late: bool) -> None:
+@pytest.mark.parametrize("subscriptions", [1, 2])
+@pytest.mark.parametrize(("deliver", "expected"), [("first", [0, 2]), ("last", [1, 3])])
+def test_the_first_of_absences_that_are_over_is_that_of_one_time_however_late_it_is_told(
+    deliver: str, expected: list[int], subscriptions: int, late: bool
+) -> None:
     clock = Clock()
-    channel, found = Channel(clock=clock), dict[int, list[object]]({1: [], 2: []})
-    for into in found.values():
+    channel, found = Channel(clock=clock), [list[int]() for _ in range(subscriptions)]
+    for into in found:
         channel.subscribe(lambda match, into=into: into.append(match.fields["n"]), ABSENT, "temporal", deliver=deliver)
     for number in range(4):
         clock.now_s = float(number // 2)
@@ -203,7 +206,7 @@ def test_the_first_of_absences_that_are_over_is_that_of_one_time_however_late_it
     for clock.now_s in [6.0] if late else [5.0, 6.0]:
         channel.advance()
 
-    assert found[1] == found[2] == ([0, 2] if deliver == "first" else [1, 3])
+    assert found == [expected] * subscriptions
 
 
 def test_of_old_matches_the_first_is_that_of_one_event() -> None:
