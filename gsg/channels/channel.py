@@ -29,7 +29,7 @@ from .agent.program import Program
 from .agent_tickets import AgentTickets
 from .asked import Deliver, read_asked
 from .closure import closure_of
-from .events import Event, check_origin, fields_of, names_of
+from .events import Event, check_origin, counted_fields_of, names_of
 from .languages.expressions import Condition
 from .languages.relations import Make, Relations
 from .languages.why_not import why_not
@@ -37,9 +37,10 @@ from .languages.writing import written
 from .matchers.auto import Auto
 from .matchers.matcher import Matcher
 from .notation import read as read_notation
+from .remembered import Remembered
 from .seen import SeenEvents
 from .temporal import TemporalQuery
-from .temporal.matcher import Match
+from .temporal.matcher import MAX_EVENTS, Match
 from .temporal_tickets import TemporalTickets, fields_of_match, readers_of_match
 from .ticket import TRANSITIONS, Consume, Consumer, State, Ticket
 from .values import Value
@@ -86,7 +87,8 @@ class Channel:
         """These conditions."""
         self._number_of: dict[int, int] = {}
         self._last_ticket = self._last_event = self._last_condition = 0
-        self._temporal = TemporalTickets(self.relations)
+        self._remembered: Remembered[Event] = Remembered(MAX_EVENTS)
+        self._temporal = TemporalTickets(self.relations, self._remembered)
         self._agents = AgentTickets(self, random, self.source)
         self._clock = clock
         self._timer: asyncio.TimerHandle | None = None
@@ -171,17 +173,19 @@ class Channel:
             readers = event.readers if readers is None else readers
             environment = event.environment if environment is None else environment
             event = event.fields
-        fields = read_notation(event) if isinstance(event, str) else fields_of(event)
+        fields, characters = (read_notation(event), 0) if isinstance(event, str) else counted_fields_of(event)
         carried = environments.current() if environment is None else environments.of_user(environment)
-        return self._made(fields, carried, None if readers is None else names_of(readers))
+        return self._made(fields, carried, None if readers is None else names_of(readers), characters)
 
     def own_event(self, fields: dict[str, Value]) -> Event:
         """What came without source and number, as the next event of this channel; it is not published yet."""
         return self._made(fields, {}, None)
 
-    def _made(self, fields: dict[str, Value], environment: Mapping[str, Value], readers: frozenset[str] | None) -> Event:
+    def _made(
+        self, fields: dict[str, Value], environment: Mapping[str, Value], readers: frozenset[str] | None, characters: int = 0
+    ) -> Event:
         self._last_event += 1
-        return Event(fields, self.source, self._last_event, environment, readers)
+        return Event(fields, self.source, self._last_event, environment, readers, characters)
 
     def _made_here(self, fields: dict[str, Value], environment: Mapping[str, Value], readers: frozenset[str] | None) -> Event:
         """An event for one consumer, which is not news here where that is a channel from which it comes back."""
@@ -209,6 +213,8 @@ class Channel:
     def _tell(self, event: Event) -> None:
         for hear in self.on_event:
             hear(event)
+        now_s = self._clock()
+        self._remembered.append(event, now_s)
         waits, woken = self._waits, dict[int, Ticket]()
         found = self._matcher.match(event.fields, event.environment)
         for number in sorted(found) if len(found) > 1 else found:
@@ -227,13 +233,14 @@ class Channel:
             if ticket in self._agents:
                 ticket.matched += 1
                 self._agents.wake(ticket, event, self._clock())
-        if self._temporal:
-            self._deliver_matches(self._temporal.happened(event, self._clock()))
-        if self._temporal or woken:
+        if (matches := self._temporal.happened(event, now_s)) is not None:
+            self._deliver_matches(matches)
+        if matches is not None or woken:
             self._set_timer()
 
-    def advance(self) -> None:
-        """Do what is due by now: absences that are over, and timers of agents. Where asyncio runs this is called by itself."""
+    def advance(self) -> bool:
+        """Do what is due by now: absences that are over, and timers of agents. Where asyncio runs this is called by itself. Tells
+        of 1,000 absences; whether more are due already, for the next call."""
         now_s = self._clock()
         self._deliver_matches(self._temporal.advance(now_s))
         is_telling, self._is_telling = self._is_telling, True  # what timers bring about is one cascade
@@ -243,6 +250,7 @@ class Channel:
             if not is_telling:
                 self._tell_pending()
         self._set_timer()
+        return self._temporal.has_more
 
     def publish_of_agent(self, event: Event) -> None:
         """Publish what an agent made. For the channel's own parts."""
@@ -252,11 +260,10 @@ class Channel:
         """Deliver to one consumer what is told to it alone. For the channel's own parts."""
         self._deliver(ticket, self._made_here(event.fields, event.environment, event.readers), is_match=False)
 
-    def _deliver_matches(self, matches: list[tuple[Ticket, Match]]) -> None:
+    def _deliver_matches(self, matches: Iterable[tuple[Ticket, Match]]) -> None:
         for ticket, match in matches:
-            if ticket.state is State.ACTIVE:
-                fields, readers = fields_of_match(match), readers_of_match(match)
-                self._deliver(ticket, self._made_here(fields, match.events[-1].environment, readers))
+            fields, readers = fields_of_match(match), readers_of_match(match)
+            self._deliver(ticket, self._made_here(fields, match.events[-1].environment, readers))
         for ticket, stopped in self._temporal.take_stopped():
             ticket.stopped = stopped.problem
             log.warning("channel %s: subscription %d is cancelled: %s", self.name, ticket.number, stopped.problem)
@@ -344,6 +351,8 @@ class Channel:
             self._temporal.modify(self._number_of[ticket.number], ticket, asked.asks, self._clock())
             self._interests_changed(ticket, asked.asks.interest, 1)
             self._interests_changed(ticket, before.asks.interest, -1)
+            self._deliver_matches(())
+            self._set_timer()
             return
         self._wait_no_more(ticket)
         ticket.asked = asked

@@ -29,6 +29,7 @@ MAX_READER: Final = 200
 """Readers of one event, and characters of the name of each; beyond, it is refused."""
 MAX_SOURCE: Final = 256
 """Characters of an event's source; a longer one is refused."""
+_SMALL: Final = 2**63
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
@@ -41,18 +42,28 @@ class Event:
     number: int = 0
     environment: Mapping[str, Value] = field(default_factory=dict)
     readers: frozenset[str] | None = None
+    characters: int = field(default=0, repr=False, compare=False)
+    """Of the fields, about; 0 where nobody has counted them yet."""
 
     def size(self) -> int:
         """About how many characters it has, for limits by bytes: its objects take some four times as many."""
+        if not self.characters:
+            object.__setattr__(self, "characters", characters_of(self.fields))
         readers = 0 if self.readers is None else sum(map(characters_of, self.readers))
-        return characters_of(self.fields) + characters_of(self.environment) + readers
+        return self.characters + (characters_of(self.environment) if self.environment else 8) + readers
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Value]:
     """A copy of the fields that is the event's own. Raises BadTerm for what is no event, or too large a one."""
-    if not isinstance(given, Mapping):
+    return counted_fields_of(given)[0]
+
+
+def counted_fields_of(given: Mapping[str, Any]) -> tuple[dict[str, Value], int]:
+    """The same, and about how many characters they have."""
+    if type(given) is not dict and not isinstance(given, Mapping):
         raise BadTerm(f"an event of type {type(given).__name__}; expected a mapping from names to values")
-    return _Copy().fields(given, 1)
+    copy = _Copy()
+    return copy.fields(given, 1), copy.size()
 
 
 def environment_of(given: Mapping[str, Any]) -> dict[str, Value]:
@@ -91,11 +102,26 @@ class _Copy:
         self._values = 0
         self._characters = 0
 
+    def size(self) -> int:
+        """As that of an event."""
+        return 8 + 8 * self._values + self._characters
+
     def fields(self, given: Mapping[str, Any], depth: int) -> dict[str, Value]:
         copied = {}
         for name, value in given.items():
             if type(name) is not str or not name:
                 raise BadTerm(f"a field called {name!r}; expected a text that is not empty")
+            # Most values are ASCII texts and small numbers: the rest of this says the same of all values.
+            kind = type(value)
+            length = len(name) + len(value) if kind is str else len(name)
+            is_plain = (
+                value.isascii() if kind is str else -_SMALL < value < _SMALL if kind is int else kind is float or kind is bool
+            )
+            if is_plain and name.isascii() and self._characters + length <= MAX_CHARACTERS and self._values < MAX_VALUES:
+                self._characters += length
+                self._values += 1
+                copied[name] = value
+                continue
             self._count_text(name, name)
             copied[name] = self._value(name, value, depth)
         return copied
@@ -144,8 +170,15 @@ class _Copy:
 
 def characters_of(value: object) -> int:
     """About how many characters the names and texts of a value have; 8 for whatever is no text."""
-    if isinstance(value, str):
-        return 8 + len(value)
-    if isinstance(value, Mapping):
-        return 8 + sum(len(name) + characters_of(each) for name, each in value.items())
-    return 8 + sum(map(characters_of, value)) if isinstance(value, list) else 8
+    kind = value.__class__
+    if kind is str:
+        return 8 + len(value)  # type: ignore[arg-type]  # a text
+    if kind is list:
+        return 8 + sum(map(characters_of, value))  # type: ignore[call-overload]  # a list
+    if kind is not dict and not isinstance(value, Mapping):
+        return 8
+    total = 8
+    for name, each in value.items():  # type: ignore[attr-defined]  # a mapping
+        its = each.__class__
+        total += len(name) + (8 + len(each) if its is str else 8 if its is int or its is float else characters_of(each))
+    return total

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from .index import Index, Record
 from .memory import Memory
-from .plan import ABSENT, AbsencePlan, Place, checks_hold
+from .plan import AbsencePlan
 from .search import Found, keys_at
 
 COMPACTED: Final = 64
@@ -43,47 +43,45 @@ class Timers:
     waiting, twice."""
 
     def __init__(self) -> None:
-        self._heap: list[_Entry] = []
+        self.heap: list[_Entry] = []
+        """Empty where nothing waits."""
         self._serial = count()
         self._over = 0
-
-    def __bool__(self) -> bool:
-        return bool(self._heap)
 
     def start(self, waiting: Waiting) -> None:
         """Let a match become due."""
         arrivals = tuple(record.arrival for record in waiting.found)
-        heappush(self._heap, (waiting.due_s, waiting.number, max(arrivals), arrivals, next(self._serial), waiting))
+        heappush(self.heap, (waiting.due_s, waiting.number, max(arrivals), arrivals, next(self._serial), waiting))
 
     def stop(self, waiting: Waiting) -> None:
         """It will not be told."""
         waiting.is_over = True
         self._over += 1
-        if self._over > COMPACTED and 2 * self._over > len(self._heap):
-            self._heap = [entry for entry in self._heap if not entry[-1].is_over]
-            heapify(self._heap)
+        if self._over > COMPACTED and 2 * self._over > len(self.heap):
+            self.heap = [entry for entry in self.heap if not entry[-1].is_over]
+            heapify(self.heap)
             self._over = 0
 
     @property
-    def next_s(self) -> float | None:
-        """When the next one is due."""
+    def first(self) -> tuple[int, float] | None:
+        """The number of the subscription of the next one, and when that is due."""
         self._drop()
-        return self._heap[0][0] if self._heap else None
+        return (self.heap[0][1], self.heap[0][0]) if self.heap else None
 
-    def take_due(self, now_s: float) -> list[Waiting]:
-        """Those that are due, in the order of their times, then subscriptions, then arrivals."""
-        due = []
+    def take_due(self, now_s: float, limit: int) -> list[Waiting]:
+        """Those that are due, in the order of their times, then subscriptions, then arrivals; so many at most."""
+        due: list[Waiting] = []
         self._drop()
-        while self._heap and self._heap[0][0] <= now_s:
-            waiting = heappop(self._heap)[-1]
+        while self.heap and self.heap[0][0] <= now_s and len(due) < limit:
+            waiting = heappop(self.heap)[-1]
             waiting.is_over = True
             due.append(waiting)
             self._drop()
         return due
 
     def _drop(self) -> None:
-        while self._heap and self._heap[0][-1].is_over:
-            heappop(self._heap)
+        while self.heap and self.heap[0][-1].is_over:
+            heappop(self.heap)
             self._over -= 1
 
 
@@ -124,7 +122,7 @@ class Absences:
                     if record.time_s >= end_s:
                         break
                     self._spend(1)
-                    if _is_in_the_way(plan, found, record):
+                    if self._is_in_the_way(plan, found, record):
                         return None
             keys.append(key)
             due_s = max(due_s, end_s)
@@ -144,7 +142,7 @@ class Absences:
         for waiting in list(self._waiting[absence].get(keys[0] if len(keys) == 1 else keys, ())):
             self._spend(1)
             is_in_time = record.time_s < waiting.found[plan.after].time_s + plan.duration_s
-            if is_in_time and _is_in_the_way(plan, waiting.found, record):
+            if is_in_time and self._is_in_the_way(plan, waiting.found, record):
                 self._timers.stop(waiting)
                 self.forget(waiting)
 
@@ -166,9 +164,9 @@ class Absences:
         for plan, memory in zip(self._plans, self._memories, strict=True):
             memory.release_index(plan.columns, None)
 
-
-def _is_in_the_way(plan: AbsencePlan, found: Found, record: Record) -> bool:
-    def value_at(place: Place) -> object:
-        return (record if place[0] == ABSENT else found[place[0]]).values[place[1]]
-
-    return checks_hold(plan.checks, value_at)
+    def _is_in_the_way(self, plan: AbsencePlan, found: Found, record: Record) -> bool:
+        checks = plan.checks
+        if checks is None:
+            return True
+        bindings = {name: found[number].values[column] for name, (number, column) in checks.bound}
+        return checks.hold(bindings, record.values, self._spend)

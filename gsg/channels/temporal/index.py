@@ -89,7 +89,9 @@ class Index:
         value = record.arrival if self._order is None else record.values[self._order]
         kind = value.__class__
         if kind is int or (kind is float and value == value):
-            entries, entry = self._bucket(record).numbers, (value, record)
+            # As _bucket, which most events need not call.
+            bucket = self.buckets.get(record[4][self._columns[0]]) if len(self._columns) == 1 else None
+            entries, entry = (bucket or self._bucket(record)).numbers, (value, record)
             if entries and entries[-1] > entry:
                 insort(entries, entry)
             else:

@@ -9,10 +9,13 @@ matcher alone. It is told of time and has none of its own: :attr:`TemporalMatche
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from operator import itemgetter
 from typing import Final, NamedTuple
+
+import msgspec
 
 from ..events import Event
 from ..languages.expressions import Condition
@@ -23,15 +26,18 @@ from ..matchers.matcher import Matcher
 from ..remembered import Remembered
 from ..values import Value
 from .absence import Absences, Timers
+from .checks import Place
 from .index import Record
 from .memory import Memory
-from .plan import Place, Plan, Shape
+from .plan import Plan, Shape
 from .query import TemporalQuery, Window
 from .search import Found, Search, TooManySteps
 
 MAX_EVENTS: Final = 1_000
 """That are remembered, unless said otherwise, and no more characters of them than remembered.py says; the oldest is forgotten
 first."""
+MAX_DUE: Final = 1_000
+"""Matches told by one call because their absences are over; the rest is due at the next call."""
 SWEPT: Final = 8
 """Events after which one more memory is looked through for what has left its window."""
 
@@ -43,35 +49,42 @@ class Limits:
     matches: int = 1_000
     """By one event."""
     steps: int = 50_000
-    """Events, and matches that wait, that are looked at for one event: about 20 ms."""
+    """Events, and matches that wait, that are looked at for one event, and what is tested of them (checks.py): about 20 ms."""
     old_matches: int = 10_000
     """Among the events that are remembered when it begins."""
     old_steps: int = 500_000
-    """Events that are looked at when it begins."""
+    """The same when it begins."""
     waiting: int = 10_000
     """Matches that wait for an absence."""
 
 
-class Match:
+_EVENT: Final[Callable[[Record], Event]] = itemgetter(Record._fields.index("event"))
+
+
+class Match(msgspec.Struct, eq=False):
     """Events that are as a subscription says."""
 
-    __slots__ = ("_found", "_places", "number")
-
-    def __init__(self, number: int, found: Found, places: tuple[tuple[str, Place], ...]) -> None:
-        self.number = number
-        """Of the subscription."""
-        self._found = found
-        self._places = places
+    number: int
+    """Of the subscription."""
+    _found: Found
+    _places: tuple[tuple[str, Place], ...]
+    due_s: float | None = None
+    """When its absences were over; None where that was before its last event."""
 
     @property
     def events(self) -> tuple[Event, ...]:
         """By pattern; one event may be there several times."""
-        return tuple([record.event for record in self._found])
+        return tuple(map(_EVENT, self._found))
 
     @property
     def arrivals(self) -> tuple[int, ...]:
         """The arrival numbers of the events."""
         return tuple([record.arrival for record in self._found])
+
+    @property
+    def moment(self) -> tuple[int, float]:
+        """What its last event, or the end of its absences, has in common with other matches of the subscription."""
+        return (max(self.arrivals), 0.0) if self.due_s is None else (0, self.due_s)
 
     @property
     def bindings(self) -> dict[str, Value]:
@@ -80,18 +93,6 @@ class Match:
 
     def __repr__(self) -> str:
         return f"Match(number={self.number}, arrivals={self.arrivals}, bindings={self.bindings})"
-
-
-class _Happened(NamedTuple):
-    """An event that is remembered, with its arrival number and its time."""
-
-    event: Event
-    arrival: int
-    time_s: float
-
-    def size(self) -> int:
-        """That of the event."""
-        return self.event.size()
 
 
 class Stopped(NamedTuple):
@@ -104,8 +105,8 @@ class Stopped(NamedTuple):
 
 
 class TemporalMatcher:
-    """Subscriptions by number, and the last events. Times, in seconds of any clock, never go back: an earlier one is taken for the
-    latest.
+    """Subscriptions by number, and the last events: those of ``remembered``, to which its owner appends each event before it
+    happens here, or its own. Times, in seconds of any clock, never go back: an earlier one is taken for the latest.
 
     Matches come in an order: first those whose absences are over, by the time when they were; then those that the event completes,
     by the number of the subscription, and by the arrival numbers of their events, pattern by pattern.
@@ -118,6 +119,7 @@ class TemporalMatcher:
         max_events: int = MAX_EVENTS,
         limits: Limits = Limits(),
         matcher: Matcher | None = None,
+        remembered: Remembered[Event] | None = None,
     ) -> None:
         self._relations = relations
         self._max_events = max_events
@@ -128,11 +130,13 @@ class TemporalMatcher:
         self._alpha_numbers = count(1)
         self._standing: dict[int, _Standing] = {}
         self._timers = Timers()
-        self._history: Remembered[_Happened] = Remembered(max_events)
+        self._remembered: Remembered[Event] = Remembered(max_events) if remembered is None else remembered
+        self._appends = remembered is None
         self._sweep: deque[Memory] = deque()
         """All memories: with some events, one of them lets go of what has left its window, though no event enters it."""
         self._stopped: list[Stopped] = []
         self._arrivals = 0
+        """Of the events that have happened here, which alone are remembered to it."""
         self._now_s = float("-inf")
 
     # --- subscriptions --------------------------------------------------------------------------------------------------------
@@ -153,6 +157,8 @@ class TemporalMatcher:
 
     def remove(self, number: int) -> None:
         """Forget a query, with its matches that wait; nothing where it was stopped or is not there."""
+        if self._stopped:
+            self._stopped = [stopped for stopped in self._stopped if stopped.number != number]
         standing = self._standing.pop(number, None)
         if standing is not None:
             for role, memory in standing.close():
@@ -169,31 +175,37 @@ class TemporalMatcher:
         if not tells_old and not plan.absences:
             return []
         try:
-            return standing.search_old(self._arrivals, now_s)
+            old = standing.search_old(now_s)
         except TooManySteps as problem:
             self._stop(number, str(problem), is_old=True)
             return []
+        return old if tells_old else []
 
     # --- events and time ------------------------------------------------------------------------------------------------------
 
     def happened(self, event: Event, now_s: float) -> list[Match]:
         """An event arrives. Gives the matches that were due by now, then those that it completes."""
-        self._now_s = now_s = max(now_s, self._now_s)
-        told = self.advance(now_s) if self._timers else []
-        self._arrivals = arrivals = self._arrivals + 1
-        self._history.append(_Happened(event, arrivals, now_s))
+        if now_s < self._now_s:
+            now_s = self._now_s
+        self._now_s = now_s
+        told = self.advance(now_s) if self._timers.heap else []
+        if self._appends:
+            self._remembered.append(event, now_s)
+        self._arrivals = arrivals = self._remembered.appended
         if self._sweep and arrivals % SWEPT == 0:
             self._sweep.rotate(1)
             self._sweep[0].forget(arrivals, now_s)
-        touched: dict[int, list[tuple[int, Record]]] = {}
+        touched: dict[int, list[tuple[list[int], Record]]] = {}
         for hit in self._conditions.match(event.fields, event.environment):
             for memory in self._by_number[hit].memories.values():
                 memory.forget(arrivals, now_s)
                 record = memory.insert(event, arrivals, now_s)
                 if record is not None:
                     for number, roles in memory.users.items():
-                        filled = [(role, record) for role in roles]
-                        touched[number] = touched[number] + filled if number in touched else filled
+                        if number in touched:
+                            touched[number].append((roles, record))
+                        else:
+                            touched[number] = [(roles, record)]
         for number in sorted(touched) if len(touched) > 1 else touched:
             try:
                 told += self._standing[number].happened(touched[number], arrivals, now_s)
@@ -201,20 +213,31 @@ class TemporalMatcher:
                 self._stop(number, str(problem), is_old=False)
         return told
 
+    def skip(self) -> None:
+        """An event has happened, and nobody waits."""
+        self._arrivals = self._remembered.appended
+
     def advance(self, now_s: float) -> list[Match]:
-        """It is as late as this. Gives the matches whose absences are over."""
+        """It is as late as this. Gives the matches whose absences are over, of many the first MAX_DUE."""
         self._now_s = max(now_s, self._now_s)
         told = []
-        for waiting in self._timers.take_due(self._now_s):
+        for waiting in self._timers.take_due(self._now_s, MAX_DUE):
             standing = self._standing[waiting.number]
             standing.absences.forget(waiting)
-            told.append(standing.match(waiting.found))
+            told.append(standing.match(waiting.found, waiting.due_s))
         return told
+
+    @property
+    def unfinished(self) -> tuple[int, float] | None:
+        """The subscription and the time of the next match of those that are due already and were beyond MAX_DUE."""
+        first = self._timers.first
+        return first if first is not None and first[1] <= self._now_s else None
 
     @property
     def next_s(self) -> float | None:
         """When :meth:`advance` is to be called next, if no event happens before; None while nothing waits."""
-        return self._timers.next_s
+        first = self._timers.first
+        return None if first is None else first[1]
 
     def take_stopped(self) -> list[Stopped]:
         """The subscriptions that were stopped since this was last called: their owners are to be told."""
@@ -235,10 +258,10 @@ class TemporalMatcher:
         memory = alpha.memories.get((shape, window))
         if memory is None:
             last = min(self._max_events, window.last or self._max_events)
-            memory = alpha.memories[shape, window] = Memory(shape, window, last, self._history)
+            memory = alpha.memories[shape, window] = Memory(shape, window, last, self._remembered)
             test = LazyTest(shape.condition, self._relations)
-            for event, arrival, time_s in self._history:
-                if test(event.fields, event.environment):
+            for arrival, event, time_s in self._remembered.numbered():
+                if arrival <= self._arrivals and test(event.fields, event.environment):
                     memory.insert(event, arrival, time_s)
             self._sweep.append(memory)
         memory.forget(self._arrivals, self._now_s)
@@ -263,9 +286,9 @@ class TemporalMatcher:
         name = f"old_{limit}" if is_old and limit != "waiting" else limit
         what = {
             "matches": "matches by one event",
-            "steps": "events looked at for one event",
+            "steps": "events looked at and tested for one event",
             "old_matches": "matches among the remembered events",
-            "old_steps": "events looked at among the remembered ones",
+            "old_steps": "remembered events looked at and tested",
             "waiting": "matches that wait for an absence",
         }[name]
         problem = (
@@ -300,34 +323,37 @@ class _Standing:
         self._search = Search(plan, memories)
         self.absences = Absences(number, plan.absences, absent, timers, self._search.spend)
 
-    def happened(self, roles: list[tuple[int, Record]], arrivals: int, now_s: float) -> list[Match]:
-        """An event arrives that is in some of its memories by now. Raises TooManySteps."""
+    def happened(self, filled: list[tuple[list[int], Record]], arrivals: int, now_s: float) -> list[Match]:
+        """An event arrives that is in some of its memories by now: those of these roles. Raises TooManySteps."""
         found = self._search.begin(self._limits.steps, self._limits.matches)
         is_possible = True
         for memory in self._distinct:
             records = memory.records
-            if not records or records[-1].arrival != arrivals:
+            if not records or records[-1][0] != arrivals:  # its arrival
                 memory.forget(arrivals, now_s)
                 is_possible = is_possible and (bool(records) or memory in self._absent)
         if self._absent:
-            for role, record in roles:
-                if role < 0:
-                    self.absences.happened(~role, record)
+            for roles, record in filled:
+                for role in roles:
+                    if role < 0:
+                        self.absences.happened(~role, record)
         if not is_possible:
             return []
-        for role, record in roles:
-            if role >= 0:
-                self._search.find(role, record, is_new=True)
+        find = self._search.find
+        for roles, record in filled:
+            for role in roles:
+                if role >= 0:
+                    find(role, record, True)
         if not found:
             return []
         found.sort()
         return self._told(found, now_s)
 
-    def search_old(self, arrivals: int, now_s: float) -> list[Match]:
+    def search_old(self, now_s: float) -> list[Match]:
         """Its matches among remembered events, in the order in which they were completed. Raises TooManySteps."""
         found = self._search.begin(self._limits.old_steps, self._limits.old_matches)
         for record in self._memories[0].records:
-            self._search.find(0, record, is_new=False)
+            self._search.find(0, record, False)
         found.sort(key=lambda each: (max([record.arrival for record in each]), each))
         return self._told(found, now_s)
 
@@ -339,16 +365,17 @@ class _Standing:
         for each in found:
             waiting = self.absences.begin(each)
             if waiting is not None and waiting.due_s <= now_s:
-                told.append(self.match(each))
+                is_later = waiting.due_s > max(record.time_s for record in each)
+                told.append(self.match(each, waiting.due_s if is_later else None))
             elif waiting is not None:
                 if self.absences.length >= self._limits.waiting:
                     raise TooManySteps("waiting")
                 self.absences.wait(waiting)
         return told
 
-    def match(self, found: Found) -> Match:
+    def match(self, found: Found, due_s: float | None) -> Match:
         """What is told of a match."""
-        return Match(self._number, found, self._plan.bindings)
+        return Match(self._number, found, self._plan.bindings, due_s)
 
     def close(self) -> Iterator[tuple[int, Memory]]:
         """Nothing waits any more, and its memories are released: by role."""

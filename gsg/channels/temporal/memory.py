@@ -56,7 +56,7 @@ class Memory:
         for one, other in self.shape.same:
             if not equal(values[one], values[other]):
                 return None
-        record = Record(arrival, time_s, event, values, keys)
+        record = tuple.__new__(Record, (arrival, time_s, event, values, keys))  # half the time of Record(...)
         self.records.append(record)
         for index in self._indexes.values():
             index.insert(record)

@@ -8,9 +8,9 @@ them is bound; everything else is tested as soon as its variables are bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ..languages.expressions import (
     And,
@@ -29,11 +29,10 @@ from ..languages.expressions import (
 )
 from ..languages.predicate import MIRRORED, all_of, any_of
 from ..languages.relations import Relations
-from ..languages.source import LazyTest, Test
+from ..languages.source import LazyTest
+from .checks import Check, Checks, Place, may_read, weight_of
 from .query import Absence, Pattern, TemporalQuery, variables_of
 
-Place: TypeAlias = tuple[int, int]
-"""The number of a pattern, and of a column of it."""
 Class: TypeAlias = "str | tuple[int, str]"
 """Variables that are to be equal, by the name of one of them; those of one absence alone with its number."""
 
@@ -57,13 +56,6 @@ class Bound(NamedTuple):
     place: Place
 
 
-class Check(NamedTuple):
-    """A test, and where the values of its variables are found."""
-
-    test: Test
-    variables: tuple[tuple[str, Place], ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Step:
     """From bound patterns to one more."""
@@ -76,7 +68,7 @@ class Step:
     order: int | None
     """The column in whose order a range is looked up."""
     bounds: tuple[Bound, ...]
-    checks: tuple[Check, ...]
+    checks: Checks | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +78,12 @@ class AbsencePlan:
     shape: Shape
     columns: tuple[int, ...]
     equal_to: tuple[Place, ...]
-    checks: tuple[Check, ...]
-    """Their places of pattern ABSENT are columns of the absent event."""
+    checks: Checks | None
     after: int
     duration_s: float
 
 
-ABSENT = -1
+ABSENT: Final = -1
 """In a place: the event that is to stay away."""
 
 
@@ -101,6 +92,8 @@ class Plan:
 
     def __init__(self, query: TemporalQuery, relations: Relations) -> None:
         self._relations = relations
+        self._ready: dict[Condition, Check] = {}
+        """Each test once, however many steps test it."""
         self._binders: dict[str, Place] = {}
         self._parents: dict[str, str] = {}
         for number, pattern in enumerate(query.patterns):
@@ -118,7 +111,8 @@ class Plan:
         joined = {name for name, places in self._places.items() if len(places) > 1}
         self._columns = [tuple(self._class(column.variable) for column in pattern.columns) for pattern in query.patterns]
         tests, pushed = self._pushed(query)
-        self._tests = tests
+        self._tests = [(test, self._masks_of(test)) for test in tests]
+        """With sets of patterns, one of each of which is to be bound for the test to be decided."""
         self.shapes = [
             _shape(replace(pattern, condition=all_of((pattern.condition, *more))), classes, joined)
             for pattern, more, classes in zip(query.patterns, pushed, self._columns, strict=True)
@@ -169,18 +163,13 @@ class Plan:
         names = [column.variable for column in absence.pattern.columns]
         classes: list[Class] = [self._class(name) if name in self._binders else (number, name) for name in names]
         joined = [(index, name) for index, name in enumerate(classes) if name in self._places and classes.index(name) == index]
-        checks = []
-        for test in absence.tests:
-            variables = dict.fromkeys(variables_of(test))
-            places = tuple(
-                (name, self._binders[name] if name in self._binders else (ABSENT, names.index(name))) for name in variables
-            )
-            checks.append(Check(LazyTest(test, self._relations), places))
+        variables = [name for test in absence.tests for name in variables_of(test)]
+        places = {name: self._binders[name] if name in self._binders else (ABSENT, names.index(name)) for name in variables}
         return AbsencePlan(
             shape=_shape(absence.pattern, classes, self._places.keys()),
             columns=tuple(index for index, _ in joined),
             equal_to=tuple(self._places[name][0] for _, name in joined),
-            checks=tuple(checks),
+            checks=self._checks(absence.tests, places, ABSENT),
             after=absence.after,
             duration_s=absence.duration_s,
         )
@@ -196,8 +185,9 @@ class Plan:
         ]
         ranges: dict[int, list[tuple[Bound, Condition]]] = {}
         decided: list[Condition] = []
-        for test in self._tests:
-            if self._is_decided(test, bound) or not self._is_decided(test, bound | 1 << pattern):
+        after = bound | 1 << pattern
+        for test, masks in self._tests:
+            if not all(after & mask for mask in masks) or all(bound & mask for mask in masks):
                 continue
             found = self._range(test, bound, pattern)
             if found is None:
@@ -212,13 +202,17 @@ class Plan:
             equal_to=tuple(place for _, place in joined),
             order=order,
             bounds=tuple(found_bound for found_bound, _ in ranges[order]) if order is not None else (),
-            checks=tuple(self._check(test, bound | 1 << pattern) for test in decided),
+            checks=self._checks(decided, self._places_of(decided, after), pattern),
         )
 
-    def _is_decided(self, test: Condition, bound: int) -> bool:
-        if _is_order(test):
-            return all(self._bound_place(self._class(name), bound) is not None for name in variables_of(test))
-        return all(bound >> self._binders[name][0] & 1 for name in variables_of(test))
+    def _masks_of(self, test: Condition) -> list[int]:
+        if not _is_order(test):
+            return [1 << self._binders[name][0] for name in variables_of(test)]
+        masks = []
+        for name in variables_of(test):
+            patterns = {pattern for pattern, _ in self._places[self._class(name)]}
+            masks.append(sum(1 << pattern for pattern in patterns))
+        return masks
 
     def _range(self, test: Condition, bound: int, pattern: int) -> tuple[int, Bound] | None:
         """The column of the pattern, and how it compares to something that is bound; None for what is no such comparison."""
@@ -232,13 +226,29 @@ class Plan:
             return self._columns[pattern].index(right), Bound(MIRRORED[test.operator], places[0])
         return None
 
-    def _check(self, test: Condition, bound: int) -> Check:
-        places = []
-        for name in dict.fromkeys(variables_of(test)):
-            place = self._bound_place(self._class(name), bound) if _is_order(test) else self._binders[name]
+    def _places_of(self, tests: Sequence[Condition], bound: int) -> dict[str, Place]:
+        """Where the values of their variables are; of one that only has an order, perhaps at a variable that is equal to it."""
+        places = {}
+        for name in dict.fromkeys(name for test in tests for name in variables_of(test)):
+            binder = self._binders[name]
+            place = binder if bound >> binder[0] & 1 else self._bound_place(self._class(name), bound)
             if place is not None:
-                places.append((name, place))
-        return Check(LazyTest(test, self._relations), tuple(places))
+                places[name] = place
+        return places
+
+    def _checks(self, tests: Sequence[Condition], places: Mapping[str, Place], pattern: int) -> Checks | None:
+        for test in tests:
+            if test not in self._ready:
+                self._ready[test] = Check(LazyTest(test, self._relations), weight_of(test), test if may_read(test) else None)
+        return (
+            Checks(
+                tuple(self._ready[test] for test in tests),
+                bound=tuple((name, place) for name, place in places.items() if place[0] != pattern),
+                columns=tuple((name, column) for name, (number, column) in places.items() if number == pattern),
+            )
+            if tests
+            else None
+        )
 
 
 def _shape(pattern: Pattern, names: Sequence[Class], joined: Container[Class]) -> Shape:
@@ -252,15 +262,6 @@ def _is_order(test: Condition) -> bool:
         case Comparison("<" | "<=" | ">" | ">=", Field(), Field()):
             return True
     return False
-
-
-def checks_hold(checks: Iterable[Check], value_at: Callable[[Place], object]) -> bool:
-    """Whether tests hold of what stands at their places."""
-    for check in checks:
-        bindings = {name: value_at(place) for name, place in check.variables}
-        if not check.test(bindings, {}):  # type: ignore[arg-type]  # values
-            return False
-    return True
 
 
 def _with_fields(condition: Condition, fields: dict[str, Field]) -> Condition:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from itertools import count
 
 import pytest
 
 from gsg.channels.channel import Channel
 from gsg.channels.consumers import Stream
+from gsg.channels.events import Event
 from gsg.channels.languages.predicate import parse
-from gsg.channels.ticket import State
+from gsg.channels.ticket import State, Ticket
 from gsg.errors import BadText
 
 PAPERS = """
@@ -22,6 +24,16 @@ PAPERS = """
 """
 """The subscription of the paper."""
 PAIRS = "(event (a ?n)) (event (b ?m))"
+ABSENT = "(event (a ?n)) (absent 5s (event (b ?m)))"
+
+
+class Clock:
+    """Says what time it was set to."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
 
 
 def channel_and_found(text: str, **options: object) -> tuple[Channel, list[dict[str, object]]]:
@@ -56,17 +68,42 @@ def test_a_subscription_that_is_resumed_is_told_nothing_old_and_goes_on() -> Non
     ticket = channel.subscribe(lambda event: found.append((event.fields["n"], event.fields["m"])), PAIRS, "temporal")
     channel.publish({"a": 1})
     channel.publish({"b": 1})
-    other = channel.subscribe(print, "(event (kind 'nothing))", "temporal")
     ticket.suspend()
     channel.publish({"a": 2})
     ticket.resume()
     channel.publish({"b": 2})
-    other.cancel()
 
     assert found == [(1, 1), (1, 2), (2, 2)]
 
 
-def test_what_was_remembered_for_subscriptions_that_have_ended_is_not_told_to_later_ones() -> None:
+def test_a_subscription_that_is_resumed_is_not_told_of_an_absence_that_is_over() -> None:
+    clock = Clock()
+    channel, found = Channel(clock=clock), list[object]()
+    ticket = channel.subscribe(lambda event: found.append(event.fields["n"]), ABSENT, "temporal")
+    ticket.suspend()
+    channel.publish({"a": 1})
+    clock.now_s = 3.0
+    channel.publish({"a": 2})
+    clock.now_s = 6.0
+
+    ticket.resume()
+    clock.now_s = 8.0
+    channel.advance()
+
+    assert found == [2]
+
+
+def test_what_happened_before_the_first_temporal_subscription_is_recognised() -> None:
+    channel, found = Channel(clock=lambda: 0.0), list[object]()
+    channel.publish({"a": 1})
+
+    channel.subscribe(lambda event: found.append(event.fields["n"]), "(event (a ?n))", "temporal")
+    channel.publish({"a": 2})
+
+    assert found == [1, 2]
+
+
+def test_what_happened_while_no_subscription_was_there_is_recognised() -> None:
     channel, found = channel_and_found("(event (a ?n))")
     channel.publish({"a": 1})
     channel.tickets()[0].cancel()
@@ -74,18 +111,34 @@ def test_what_was_remembered_for_subscriptions_that_have_ended_is_not_told_to_la
 
     channel.subscribe(lambda event: found.append(event.fields), "(event (a ?n))", "temporal")
 
-    assert [each["n"] for each in found] == [1]
+    assert [each["n"] for each in found] == [1, 1, 2]
+
+
+@pytest.mark.parametrize("stranger", ["", "(event (kind 'nothing))"], ids=["alone", "beside another"])
+def test_a_subscription_made_by_who_is_told_of_an_event_recognises_the_event_once(stranger: str) -> None:
+    channel, found = Channel(clock=lambda: 0.0), list[object]()
+
+    def subscribe(event: Event) -> None:
+        channel.subscribe(lambda match: found.append(match.fields["n"]), "(event (a ?n))", "temporal")
+
+    channel.subscribe(subscribe, "(= a 2)", deliver="once")
+    if stranger:
+        channel.subscribe(print, stranger, "temporal")
+    for number in (1, 2, 3):
+        channel.publish({"a": number})
+
+    assert found == [1, 2, 3]
 
 
 def test_remembered_events_are_bounded_by_their_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gsg.channels.remembered.CHARACTERS", 1_000)
     channel, found = channel_and_found("(event (a ?n) (text ?x)) (event (b true))", report="(n)")
-    for number in range(5):
+    for number in range(40):
         channel.publish({"a": number, "text": "x" * 400})
 
     channel.publish({"b": True})
 
-    assert [each["n"] for each in found] == [3, 4]
+    assert [each["n"] for each in found] == list(range(32, 40))
 
 
 def test_a_new_subscription_recognises_old_events_once() -> None:
@@ -99,6 +152,130 @@ def test_a_new_subscription_recognises_old_events_once() -> None:
     channel.publish({"a": 2})
 
     assert found == [1, 2]
+
+
+async def test_an_absence_that_is_asked_for_by_a_change_is_told() -> None:
+    channel, stream = Channel(), Stream()
+    ticket = channel.subscribe(stream, "(event (a ?n)) (test (= ?n 5))", "temporal")
+    channel.publish({"a": 1})
+
+    ticket.modify("(event (a ?n)) (absent 0.01s (event (b ?m)))")
+
+    async with asyncio.timeout(30):
+        assert (await anext(stream)).fields["n"] == 1
+
+
+def test_a_change_to_too_much_cancels_at_once() -> None:
+    channel, _ = channel_and_found("(event (a ?n)) (test (= ?n -1))")
+    [ticket] = channel.tickets()
+    for number in range(200):
+        channel.publish({"a": number})
+
+    ticket.modify("(event (a ?n)) (event (a ?m)) (absent 100s (event (b ?l)))")
+
+    assert (ticket.state, "limit old_matches" in ticket.stopped) == (State.CANCELLED, True)
+
+
+def test_a_change_undoes_that_the_subscription_before_was_too_much() -> None:
+    channel, found = channel_and_found("(event (x ?x)) (event (y ?y)) (event (z ?z))")
+    [ticket] = channel.tickets()
+    for number in range(60):
+        channel.publish({"x": number, "y": number})
+    channel.subscribe(lambda match: ticket.modify("(event (w ?w))"), "(event (z ?z))", "temporal")
+
+    channel.publish({"z": 1})
+    channel.publish({"w": 1})
+
+    assert [each["w"] for each in found] == [1]
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["on time", "late"])
+@pytest.mark.parametrize("subscriptions", [1, 2])
+@pytest.mark.parametrize(("deliver", "expected"), [("first", [0, 2]), ("last", [1, 3])])
+def test_the_first_of_absences_that_are_over_is_that_of_one_time_however_late_it_is_told(
+    deliver: str, expected: list[int], subscriptions: int, late: bool
+) -> None:
+    clock = Clock()
+    channel, found = Channel(clock=clock), [list[int]() for _ in range(subscriptions)]
+    for into in found:
+        channel.subscribe(lambda match, into=into: into.append(match.fields["n"]), ABSENT, "temporal", deliver=deliver)
+    for number in range(4):
+        clock.now_s = float(number // 2)
+        channel.publish({"a": number})
+
+    for clock.now_s in [6.0] if late else [5.0, 6.0]:
+        channel.advance()
+
+    assert found == [expected] * subscriptions
+
+
+def test_of_old_matches_the_first_is_that_of_one_event() -> None:
+    channel, found = Channel(clock=lambda: 0.0), list[object]()
+    for event in ({"a": 1}, {"a": 2}, {"b": 1}, {"b": 2}):
+        channel.publish(event)
+
+    channel.subscribe(lambda match: found.append((match.fields["n"], match.fields["m"])), PAIRS, "temporal", deliver="first")
+
+    assert found == [(1, 1), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("deliver", "expected"), [("each", [[0, 1, 2], [3, 4, 5], [6]]), ("first", [[0], [], []]), ("last", [[], [], [6]])]
+)
+def test_of_many_absences_that_are_over_some_are_told_by_each_call(
+    deliver: str, expected: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gsg.channels.temporal.matcher.MAX_DUE", 3)
+    clock = Clock()
+    channel, found = Channel(clock=clock), list[int]()
+    channel.subscribe(lambda match: found.append(match.fields["n"]), ABSENT, "temporal", deliver=deliver)  # type: ignore[arg-type]  # numbers
+    for number in range(7):
+        channel.publish({"a": number})
+    clock.now_s = 9.0
+
+    told = []
+    for _ in range(3):
+        found.clear()
+        told.append((channel.advance(), list(found)))
+
+    assert told == list(zip([True, True, False], expected, strict=True))
+
+
+async def test_where_asyncio_runs_many_absences_are_told_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.channels.temporal.matcher.MAX_DUE", 3)
+    channel, stream = Channel(), Stream()
+    channel.subscribe(stream, "(event (a ?n)) (absent 1ms (event (b ?m)))", "temporal")
+    for number in range(10):
+        channel.publish({"a": number})
+
+    async with asyncio.timeout(30):
+        assert [(await anext(stream)).fields["n"] for _ in range(10)] == list(range(10))
+
+
+def _modify(ticket: Ticket) -> None:
+    ticket.modify("(event (c ?n))")
+
+
+def _suspend_and_resume(ticket: Ticket) -> None:
+    ticket.suspend()
+    ticket.resume()
+
+
+@pytest.mark.parametrize("change", [_modify, _suspend_and_resume])
+def test_who_changes_a_subscription_while_told_of_a_match_is_told_no_more_of_before(change: Callable[[Ticket], None]) -> None:
+    channel, found = Channel(clock=lambda: 0.0), list[object]()
+
+    def consume(match: Event) -> None:
+        found.append(match.fields["n"])
+        change(ticket)
+
+    ticket = channel.subscribe(consume, PAIRS, "temporal")
+    for number in range(3):
+        channel.publish({"a": number})
+
+    channel.publish({"b": 1})
+
+    assert found == [0]
 
 
 async def test_absence_is_told_when_its_time_is_over() -> None:

@@ -163,3 +163,11 @@ def test_matches_are_those_of_all_combinations(absences: float, windows: float, 
     random = Random(seed)
     for _ in range(STREAMS):
         _run(random, absences=absences, windows=windows, goings=goings)
+
+
+@pytest.mark.parametrize("indexes", [0, 1])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_matches_are_the_same_with_few_indexes(indexes: int, seed: int) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("gsg.channels.temporal.search.MAX_INDEXES", indexes)
+        _run(Random(seed), absences=0.1, windows=0.1, goings=0.2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -373,9 +374,9 @@ LATE = "(event (a ?x)) (absent 99s (event (b ?x)))"
     [
         (PAIRS, Limits(matches=8), "aaaaa", "more than 8 matches by one event (limit matches); expected fewer"),
         (f"{PAIRS} (event (b 1))", Limits(matches=8), "aaab", "more than 8 matches by one event (limit matches)"),
-        (f"{PAIRS} (test (> (+ ?x ?y) 99))", Limits(steps=8), "aaaaa", "more than 8 events looked at for one event (limit steps)"),
-        (NEVER, Limits(steps=8), "aaaaaaaaab", "more than 8 events looked at for one event"),
-        (LATER, Limits(steps=8), "abbbbbbbbbc", "more than 8 events looked at for one event"),
+        (f"{PAIRS} (test (> (+ ?x ?y) 99))", Limits(steps=30), "aaaaa", "more than 30 events looked at and tested for one event"),
+        (NEVER, Limits(steps=16), "aaaaaaaaab", "more than 16 events looked at and tested for one event (limit steps)"),
+        (LATER, Limits(steps=18), "abbbbbbbbbc", "more than 18 events looked at and tested for one event"),
         (LATE, Limits(waiting=4), "aaaaa", "more than 4 matches that wait for an absence (limit waiting)"),
     ],
     ids=["matches", "matches of three", "steps", "steps to what waits", "steps to what is absent", "waiting"],
@@ -394,6 +395,58 @@ def test_a_subscription_of_too_much_is_stopped_and_told_so(text: str, limits: Li
     assert stopped.problem.startswith(f"subscription 1 was stopped: {said}")
     assert world.matcher.take_stopped() == []
     assert len(world.matcher) == 1
+
+
+FORTY = " ".join(f"(!= (+ ?x ?y {number}) -1)" for number in range(40))
+LONG = "a" * 1_249
+LISTS = [0] * 5_000
+
+
+@pytest.mark.parametrize(
+    ("test", "value", "other"),
+    [
+        (f"{FORTY} (= (+ ?x ?y) -5)", 1, 2),
+        (f'(or (contains ?x "{LONG}b") (= ?x ?y))', 2 * LONG, LONG),
+        ("(or (any ?x (= it 1)) (= ?x ?y))", LISTS, 1),
+        ("(not (= ?x ?y))", LISTS, LISTS),
+        ('(any ?x (or (contains ?y "b") (= it 1)))', LISTS[:50], 2 * LONG),
+        ('(any ?x (or (any it (contains ?y "b")) (= ?x 1)))', [LISTS[:50]], 2 * LONG),
+    ],
+    ids=["many tests", "long texts", "long lists", "equal lists", "texts for lists", "lists of lists"],
+)
+def test_what_is_tested_counts_as_steps(test: str, value: Any, other: Any) -> None:
+    world = World(f"(event (a ?x)) (event (b ?y)) (test {test})")
+    for _ in range(500):
+        world.happen(a=value)
+
+    world.happen(b=other)
+
+    assert [stopped.limit for stopped in world.matcher.take_stopped()] == ["steps"]
+
+
+def test_tests_that_are_not_made_are_no_steps() -> None:
+    world = World(f"(event (a ?x)) (event (b ?y)) (test (= (+ ?x ?y) -5) {FORTY})")
+    for _ in range(500):
+        world.happen(a=1)
+
+    world.happen(b=2)
+
+    assert world.matcher.take_stopped() == []
+
+
+def test_indexes_are_bounded() -> None:
+    others = [[other for other in range(8) if other != one] for one in range(8)]
+    fields = [
+        " ".join(f"(f{min(one, other)}{max(one, other)} ?v{min(one, other)}{max(one, other)})" for other in others[one])
+        for one in range(8)
+    ]
+    world = World(" ".join(f"(event (type {one}) {fields[one]})" for one in range(8)))
+    random = Random(2)
+    for _ in range(400):
+        one = random.randrange(8)
+        world.happen(type=one, **{f"f{min(one, other)}{max(one, other)}": random.randrange(6) for other in others[one]})
+
+    assert sum(len(memory._indexes) for memory in world.matcher._sweep) <= 72
 
 
 @pytest.mark.parametrize(
