@@ -2,7 +2,7 @@
 
 Nodes are values: equal trees are equal and hash alike, so that matchers evaluate what several subscriptions have in common once.
 Constants of different kinds differ although Python takes 1, 1.0 and True for one key. Whoever makes a tree directly is to flatten
-nothing: :mod:`.predicate` does.
+nothing: :mod:`.predicate` does. They are in no circle, so Python's collection of garbage need not look at them: there may be millions.
 """
 
 from __future__ import annotations
@@ -18,11 +18,7 @@ Path: TypeAlias = tuple[str, ...]
 """The name of a field, and those of the fields within it."""
 
 
-class _Node(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
-    """A node of a tree. It is in no circle, so Python's collection of garbage need not look at it: there may be millions."""
-
-
-class Constant(_Node, frozen=True):
+class Constant(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """A text, a number, true, false or null."""
 
     value: str | int | float | bool | None
@@ -40,7 +36,7 @@ class Origin(Enum):
     ELEMENT = "element"
 
 
-class Field(_Node, frozen=True):
+class Field(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The value at a path of the event, of its environment or, within any, all and exactly, of the element in turn, for which the
     path may be empty: the element itself."""
 
@@ -52,7 +48,7 @@ EVERY_FIELD: Final = Field(())
 """In the place of a list within any, all and exactly: the values of all fields at the top level of the event."""
 
 
-class Arithmetic(_Node, frozen=True):
+class Arithmetic(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """A number computed: ``+ - * / mod min max abs``; missing where an operand is no number, or the divisor is 0."""
 
     operator: str
@@ -62,7 +58,7 @@ class Arithmetic(_Node, frozen=True):
 Expression: TypeAlias = Constant | Field | Arithmetic
 
 
-class Comparison(_Node, frozen=True):
+class Comparison(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """``= != < <= > >=`` of two values; false where one is missing or they are in no order."""
 
     operator: str
@@ -70,32 +66,32 @@ class Comparison(_Node, frozen=True):
     right: Expression
 
 
-class Relation(_Node, frozen=True):
+class Relation(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """A named relation, such as contains, between a value and constants; false where an operand is missing."""
 
     name: str
     operands: tuple[Expression, ...]
 
 
-class Exists(_Node, frozen=True):
+class Exists(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Whether a field is there, whatever its value."""
 
     field: Field
 
 
-class And(_Node, frozen=True):
+class And(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """All parts hold; with none it is true."""
 
     parts: tuple[Condition, ...]
 
 
-class Or(_Node, frozen=True):
+class Or(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """Some part holds; with none it is false."""
 
     parts: tuple[Condition, ...]
 
 
-class Not(_Node, frozen=True):
+class Not(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """The part does not hold: so it is, too, where a field of it is missing."""
 
     part: Condition
@@ -109,7 +105,7 @@ class Quantity(Enum):
     EXACTLY = "exactly"
 
 
-class Quantified(_Node, frozen=True):
+class Quantified(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
     """How many elements of a list, or values of :data:`EVERY_FIELD`, meet a condition, in which a field may be one of the element;
     false for what is no list.
 

@@ -63,6 +63,7 @@ class Overlay:
         self._channel.on_interest.append(self._note_interest)
         for condition, asker in self._channel.interests():
             self._note_interest(condition, asker, 1)
+        self._poster.begin()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

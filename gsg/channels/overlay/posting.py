@@ -58,6 +58,10 @@ class InterestPoster:
         self._again: asyncio.TimerHandle | None = None
         self._posted_some = asyncio.Event()
 
+    def begin(self) -> None:
+        """Post what is posted whatever is wanted, and what was noted by now."""
+        self._worker.wake()
+
     def note_interest(self, interest: Interest, sign: int) -> None:
         """Somebody wants something (1), or no more (-1)."""
         self._changes[interest] += sign
