@@ -2,7 +2,7 @@
 
 Nodes are values: equal trees are equal and hash alike, so that matchers evaluate what several subscriptions have in common once.
 Constants of different kinds differ although Python takes 1, 1.0 and True for one key. Whoever makes a tree directly is to flatten
-nothing: :mod:`.predicate` does. They are in no circle, so Python's collection of garbage need not look at them, of which there may be
+nothing: :mod:`.predicate` does. They are in no circle, so Python's collection of garbage need not look at them, and there may be
 millions.
 """
 
