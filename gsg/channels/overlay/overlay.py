@@ -45,6 +45,8 @@ class Overlay:
         self._channel = channel
         self._taking: Event | None = None
         """The event from the overlay that is being published here, and not to go back."""
+        self._said_last: TupleEvent | None = None
+        """What a client of another door said last."""
         self._group = asyncio.TaskGroup()
         self._running: set[asyncio.Task[None]] = set()
         own = Posting(of_channel(channel.source), test_of(None, TRUE))
@@ -118,6 +120,11 @@ class Overlay:
             if self._channel.has_come(source, number):
                 return
             event = event_of(told.items)
+            if not event.source:
+                # While one posting takes the place of another, both of them bring it.
+                if told is self._said_last:
+                    return
+                self._said_last = told
             self._taking = event if event.source else self._channel.own_event(event.fields)
             self.received += 1
             self._channel.publish(self._taking)

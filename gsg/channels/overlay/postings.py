@@ -13,6 +13,7 @@ from typing import Final
 from ...tuples.terms import Term
 from ...wire.messages import Test
 from ..languages.expressions import TRUE, Condition
+from ..languages.predicate import any_of
 from .event_tests import test_of
 from .features import SAID_ELSEWHERE, Crowd, required_by
 from .portable import portable
@@ -88,6 +89,10 @@ class Postings:
         askers_of: defaultdict[Condition, set[str]] = defaultdict(set)
         for condition, asker in at:
             askers_of[condition].add(asker)
+        if feature == SAID_ELSEWHERE and len(askers_of) > 1:
+            # What comes from there has no source by which it is known again: it is to come by one posting.
+            everybody = {asker for _, asker in at}
+            askers_of = defaultdict(set, {portable(any_of(list(askers_of))): everybody})
         if len(askers_of) > MAX_TESTS_AT_ONE:
             askers_of = defaultdict(set, {TRUE: {asker for _, asker in at}})
         return frozenset(Posting(feature, test_of(askers, condition)) for condition, askers in askers_of.items())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -119,9 +120,12 @@ async def _lines() -> AsyncIterator[list[bytes]]:
     """The lines of standard input, all that have come at once."""
     loop, room = asyncio.get_running_loop(), Semaphore(AHEAD)
     come: asyncio.Queue[list[bytes] | None] = asyncio.Queue()
-    # What has come at once, where a stream is buffered; a test's is in memory.
-    source: Any = sys.stdin.buffer  # Any: a stream of bytes, mostly with read1
-    read_some: Callable[[int], bytes] = getattr(source, "read1", source.read)
+    read_some: Callable[[int], bytes]
+    try:
+        # Python aborts at its end where a thread waits in a buffered stream.
+        read_some = partial(os.read, sys.stdin.fileno())
+    except (OSError, ValueError):
+        read_some = sys.stdin.buffer.read  # in memory, as in a test
 
     def hand_over(lines: list[bytes] | None) -> None:
         room.acquire()

@@ -50,7 +50,7 @@ def command(text: str | None, file: Path | None, **given: Any) -> None:  # Any: 
     \b
     gsg channel subscribe "(= type 'error)"
     gsg channel subscribe '(and (> temperature 25) (prefix room "b"))' --jsonl
-    gsg channel subscribe '(event (= user ?u) (= type (quote login)))' --language temporal
+    gsg channel subscribe "(event (type 'in) (user ?u)) (event (type 'out) (user ?u))" --language temporal
     """
     if (text is None) == (file is None):
         raise click.UsageError("give the subscription as TEXT, or its file with --file")

@@ -119,6 +119,7 @@ def test_a_channel_hears_what_other_doors_say_to_channels() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         async with at(peers[:2]) as made:
             errors, more = heard(made.channels[0], "(and (= type 'error) (> count 2))"), heard(made.channels[1], "(= type 'fine)")
+            counted = heard(made.channels[0], "(exists count)")
             await made.settle()
 
             def pair(name: str, value: object) -> Compound:
@@ -130,6 +131,8 @@ def test_a_channel_hears_what_other_doors_say_to_channels() -> None:
             await quiet()
 
             assert (errors, more) == ([{"type": "error", "count": 3}], [])
+            assert counted == [{"type": "error", "count": 2}, {"type": "error", "count": 3}]
+            assert made.overlays[0].received == 2
             assert made.overlays[1].received == 0
 
     simulate(work, seed=4)

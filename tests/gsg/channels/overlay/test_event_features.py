@@ -146,7 +146,7 @@ def test_many_tests_at_one_feature_are_posted_as_one() -> None:
     postings.change(interests[0], -1, crowd)
     again, gone = postings.take_changes()
 
-    assert len(few) == 2 * MAX_TESTS_AT_ONE
+    assert len(few) == MAX_TESTS_AT_ONE + 1
     assert (withdrawn, gone) == (few, one)
     assert len(one) == 2
     assert again == few
