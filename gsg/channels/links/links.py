@@ -202,8 +202,7 @@ class Links:
             log.warning("channel %s: a link is ended: %s", self._channel.name, error)
         except (OSError, EOFError, TimeoutError) as error:
             log.info("channel %s: a link broke: %s", self._channel.name, error or type(error).__name__)
-        except Exception:
-            # In a TaskGroup any exception ends all tasks: a defect that one neighbour brings out must not.
+        except Exception:  # in a TaskGroup any ends all tasks: a defect that one neighbour brings out must not
             log.exception("channel %s: a link is ended by a defect", self._channel.name)
         finally:
             if origin and self._sockets.get(origin) is mine:

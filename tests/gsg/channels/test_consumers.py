@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 from gsg.channels.channel import Channel
-from gsg.channels.consumers import LogFile, Stream, Table
+from gsg.channels.consumers import LogFile, Stream, Table, Unread
 from gsg.channels.events import Event
 from gsg.errors import LocalError, Overrun
 
@@ -97,3 +97,17 @@ def test_a_log_file_that_cannot_be_written_is_a_failure_of_its_consumer(tmp_path
     channel.publish({"n": 1})
 
     assert ticket.failed == 1
+
+
+async def test_what_streams_hold_together_is_charged_to_the_largest() -> None:
+    together = Unread(1_000)
+    slow, quick = Stream(overflow="drop_oldest", together=together), Stream(together=together)
+    for number in range(3):
+        slow.publish(Event({"n": number, "text": "x" * 400}))
+    quick.publish(Event({"n": 7, "text": "x" * 300}))
+    slow.close()
+    quick.close()
+
+    assert [event.fields["n"] async for event in quick] == [7]
+    assert [event.fields["n"] async for event in slow] == [2]
+    assert (together.characters, together.streams) == (0, set())

@@ -16,6 +16,7 @@ from gsg import Peer, Symbol
 from gsg.channels.channel import Channel
 from gsg.channels.overlay.horizon import horizon
 from gsg.channels.overlay.overlay import Overlay
+from gsg.errors import DoorClosed
 from gsg.tuples.terms import Compound, List
 
 
@@ -192,6 +193,24 @@ def test_a_private_subscription_is_posted_without_its_constants() -> None:
             assert found == [{"password": "secret"}]
 
     simulate(work, seed=7)
+
+
+def test_who_waits_while_a_channel_leaves_its_peer_is_told() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        channel = Channel()
+        overlay = Overlay(channel, peers[0])
+        async with overlay:
+            channel.subscribe(print, "(= type 'error)")
+            channel.publish({"type": "error"})
+            waiting = [asyncio.ensure_future(each) for each in (overlay.posted(), overlay.all_sent())]
+            await asyncio.sleep(0)
+
+        told = await asyncio.gather(*waiting, return_exceptions=True)
+
+        assert [type(each) for each in told] == [DoorClosed, DoorClosed]
+        assert overlay.lost == 1
+
+    simulate(work, seed=8)
 
 
 def posted_tests(peer: Peer) -> list[str]:
