@@ -50,6 +50,8 @@ class InterestPoster:
         self._listening: dict[Posting, AlphaMemory] = {}
         self._to_post: set[Posting] = {first}
         self._to_withdraw: set[Posting] = set()
+        self._is_placing = False
+        """Whether features are being chosen for interests that are among the changes no more."""
         self._left = False
         self._worker = Worker(start_task, self._post_changes)
         self._places = asyncio.Semaphore(POSTED_AT_ONCE)
@@ -72,7 +74,7 @@ class InterestPoster:
     async def posted(self) -> None:
         """Wait until all that is wanted is posted: whatever is published from then on comes. Raises DoorClosed where the channel
         has left its peer."""
-        while self._changes or self._to_post or self._to_withdraw:
+        while self._changes or self._is_placing or self._to_post or self._to_withdraw:
             if self._left:
                 raise DoorClosed("what is wanted was not posted, as the channel has left its peer")
             self._posted_some.clear()
@@ -108,6 +110,7 @@ class InterestPoster:
 
     async def _place_some(self) -> None:
         """Choose the features of interests that have come, and what is to be posted and withdrawn."""
+        self._is_placing = True
         some = list(islice(self._changes.items(), PLACED_AT_ONCE))
         for interest, _ in some:
             del self._changes[interest]
@@ -118,6 +121,7 @@ class InterestPoster:
         to_post, to_withdraw = self._postings.take_changes()
         self._to_post = (self._to_post | to_post) - to_withdraw - self._listening.keys()
         self._to_withdraw = {posting for posting in self._to_withdraw | to_withdraw if posting in self._listening} - to_post
+        self._is_placing = False
 
     async def _ask_load(self, feature: Term) -> None:
         if len(self._loads) >= MAX_LOADS:

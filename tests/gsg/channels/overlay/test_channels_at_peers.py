@@ -195,6 +195,23 @@ def test_a_private_subscription_is_posted_without_its_constants() -> None:
     simulate(work, seed=7)
 
 
+def test_what_is_said_to_be_posted_is_posted_however_many_subscribe_meanwhile() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        channel = Channel()
+        async with Overlay(channel, peers[0]) as overlay:
+
+            async def subscribe(number: int) -> bool:
+                await asyncio.sleep(0.013 * number)
+                channel.subscribe(print, f"(and (= f{number} 1) (= g{number} 1))")
+                await overlay.posted()
+                choices = {List((f"f{number}", 1)), List((f"g{number}", 1))}
+                return not choices.isdisjoint(posting.feature for posting in overlay._poster._listening)
+
+            assert all(await asyncio.gather(*map(subscribe, range(40))))
+
+    simulate(work, seed=9)
+
+
 def test_who_waits_while_a_channel_leaves_its_peer_is_told() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         channel = Channel()
