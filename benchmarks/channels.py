@@ -56,9 +56,10 @@ def _print_measured(each: Measured) -> None:
 
 def _print_calls(each: Calls) -> None:
     print(
-        f"{each.workload:45} {each.matcher:8} insert {each.insert_us:6.1f} us, worst {each.insert_worst_ms:6.2f} ms;"
+        f"{each.workload:45} {each.matcher:8} insert {each.insert_us:6.1f} us, worst {each.insert_worst_ms:6.2f} ms,"
+        f" {each.inserts_over_1_ms:3} over 1 ms;"
         f" remove {each.remove_us:6.1f} us, worst {each.remove_worst_ms:6.2f} ms; match worst {each.match_worst_ms:6.2f} ms;"
-        f" one collection of garbage {each.garbage_ms:.0f} ms",
+        f" longest collection of garbage {each.garbage_ms:.1f} ms",
         flush=True,
     )
 

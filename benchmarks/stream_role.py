@@ -8,7 +8,6 @@ A request is a JSON object on a line of standard input with ``do``, the answer o
 from __future__ import annotations
 
 import asyncio
-import gc
 import itertools
 import json
 import sys
@@ -21,7 +20,6 @@ from typing import Any, TypeAlias
 import gsg
 from benchmarks.pace import moments
 from benchmarks.stream_ways import Tuples, Way, open_broker
-from gsg.cli.peer import YOUNG_OBJECTS
 
 UNDER_WAY = 4
 """Calls that a publisher makes before the first of them has returned."""
@@ -152,8 +150,7 @@ async def _run(role: Role) -> None:
 def main() -> None:
     """Serve until standard input ends, with the event loop and the collector that peers have."""
     role, kind, address, *rest = sys.argv[1:]
-    gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+    gsg.shorten_collections()
     serving = _run(Role(role, kind, address, json.loads(rest[0]) if rest else {}))
     try:
         import uvloop

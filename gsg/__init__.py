@@ -33,6 +33,7 @@ from .errors import (
 
 if TYPE_CHECKING:
     from .http.client import Client, connect
+    from .interleaving import shorten_collections
     from .languages.files import load
     from .languages.rows import Row, Sign
     from .network import Network
@@ -77,6 +78,7 @@ __all__ = [
     "connect",
     "load",
     "n3",
+    "shorten_collections",
 ]
 
 # Imported when first used: the command's --help, and a program that only embeds a space, do not wait for the rest.
@@ -96,6 +98,7 @@ _HOMES = {
     "connect": "http.client",
     "load": "languages.files",
     "n3": "tuples.terms",
+    "shorten_collections": "interleaving",
 }
 
 

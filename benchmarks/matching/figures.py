@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, Protocol, TypeVar
 
-from gsg.cli.peer import YOUNG_OBJECTS
+from gsg import shorten_collections
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -67,8 +67,7 @@ def tune_collector(*, as_peer: bool) -> None:
     """Set the cyclic garbage collector up as ``gsg peer`` does, or leave it as Python starts it. The workload is settled before."""
     gc.collect()
     if as_peer:
-        gc.freeze()
-        gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+        shorten_collections()
 
 
 class Runner(Protocol):
@@ -86,9 +85,10 @@ def in_fresh_process(run: Callable[..., R], *arguments: Any) -> R:  # Any: whate
 
 def in_this_process(run: Callable[..., R], *arguments: Any) -> R:  # Any: whatever ``run`` takes
     """The outcome of ``run``, at once: for a trial of the benchmark itself, whose figures mean nothing."""
-    thresholds = gc.get_threshold()
+    thresholds, callbacks = gc.get_threshold(), list(gc.callbacks)
     try:
         return run(*arguments)
     finally:
         gc.unfreeze()
         gc.set_threshold(*thresholds)
+        gc.callbacks[:] = callbacks

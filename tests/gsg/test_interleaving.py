@@ -1,14 +1,16 @@
-"""What works in a thread lets the loop have its turn soon, and only as long as it does."""
+"""What works in a thread lets the loop have its turn soon, and only as long as it does; a collection walks what is new."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import sys
+from collections.abc import Iterator
 
 import pytest
 
-from gsg.interleaving import SWITCH_S, YOUNG_OBJECTS, YOUNG_ROUNDS, in_thread, interleaved
+from gsg import interleaving
+from gsg.interleaving import SWITCH_S, in_thread, interleaved, shorten_collections
 
 
 def test_threads_take_turns_more_often_until_the_last_work_is_done() -> None:
@@ -42,17 +44,57 @@ def test_an_interval_that_is_shorter_already_stays() -> None:
         sys.setswitchinterval(usual_s)
 
 
-def test_the_collector_walks_fewer_objects_meanwhile() -> None:
-    usual = gc.get_threshold()
-    gc.set_threshold(50_000, 20, 50)
-    try:
-        assert interleaved(gc.get_threshold) == (YOUNG_OBJECTS, YOUNG_ROUNDS, 50)
-        assert gc.get_threshold() == (50_000, 20, 50)
-        gc.set_threshold(700, 5, 10)
-        assert interleaved(gc.get_threshold) == (700, 5, 10)
-    finally:
-        gc.set_threshold(*usual)
-
-
 def _fail(why: str) -> None:
     raise ValueError(why)
+
+
+@pytest.fixture
+def collections() -> Iterator[list[dict[str, int]]]:
+    """Those that were made, as the collector tells of them; it is as before afterwards."""
+    made: list[dict[str, int]] = []
+
+    def collected(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop":
+            made.append(info)
+
+    usual = gc.get_threshold()
+    gc.callbacks.append(collected)
+    undo = shorten_collections()
+    yield made
+    undo()
+    gc.callbacks.remove(collected)
+    assert gc.get_threshold() == usual
+    assert not gc.get_freeze_count()
+    gc.freeze()  # as it was for the other tests
+
+
+def test_no_collection_walks_more_than_what_was_made_lately(collections: list[dict[str, int]]) -> None:
+    held: list[list[object]] = []
+    most = 0
+
+    for _ in range(300_000):
+        held.append([held])
+        if collections and collections.pop()["generation"] == 2:
+            most = max(most, len(gc.get_objects()))
+
+    assert 0 < most < 60_000
+    assert gc.get_freeze_count() > 200_000
+
+
+def test_a_cycle_that_was_frozen_is_found_in_the_end(collections: list[dict[str, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interleaving, "WHOLE", 3)
+    undo = shorten_collections()
+    cycle: list[object] = []
+    cycle.append(cycle)
+    gc.collect()
+    frozen = gc.get_freeze_count()
+    del cycle
+
+    gc.collect()
+    gc.collect()
+    found = collections[-1]["collected"]
+    gc.collect()
+    undo()
+
+    assert frozen
+    assert (found, collections[-1]["collected"] >= 1) == (0, True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import os
 import sys
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...interleaving import shorten_collections
 from ...tuples.escaping import lines, one_line
 from ..connecting import parse_address, run
 from ..messages import say
@@ -33,10 +33,6 @@ log = logging.getLogger(__name__)
 DEFAULT_LISTEN = "127.0.0.1:8471"
 DEFAULT_HTTP = "127.0.0.1:8470"
 DEFAULT_PEDRO = "127.0.0.1:4550"
-
-YOUNG_OBJECTS = 50_000
-"""The cyclic garbage collector's first threshold in a peer's process. What a peer stores has no cycles; with Python's default the
-collector walked it over and over, which cost 1.6 times the mean."""
 
 PARENT_S = 1.0
 """How often a peer that is to end with whoever started it looks whether that is there."""
@@ -128,8 +124,7 @@ def command(
     One more on the same machine:   gsg peer --listen :0 --http :0 --join 127.0.0.1:8471
     One that outlives a restart:    gsg peer --data DIR
     """
-    gc.freeze()
-    gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+    shorten_collections()
     try:
         import uvloop
     except ImportError:
