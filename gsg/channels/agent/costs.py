@@ -8,17 +8,15 @@ import re
 from collections.abc import Collection
 from typing import Final
 
+from ..languages.costs import Part, operands_of, parts_of
 from ..languages.expressions import (
     EVERY_FIELD,
-    And,
     Arithmetic,
     Comparison,
     Condition,
     Constant,
-    Expression,
     Field,
     Not,
-    Or,
     Origin,
     Quantified,
     Relation,
@@ -76,45 +74,44 @@ def _size_of_pattern(pattern: str) -> int:
 
 def size_of_condition(condition: Condition) -> int:
     """How many comparisons and constants a condition has."""
-    match condition:
-        case And(parts) | Or(parts):
-            return sum(map(size_of_condition, parts))
-        case Not(part):
-            return size_of_condition(part)
+    return sum([_size_of_part(part) for part in parts_of(condition)])
+
+
+def _size_of_part(part: Part) -> int:
+    match part:
+        case Not():
+            return 0
         case Quantified():
-            return 1 + size_of_condition(condition.condition)
+            return 1 + size_of_condition(part.condition)
         case Relation():
-            return _size_of_relation(condition)
+            return _size_of_relation(part)
         case Comparison(_, left, right):
-            return 1 + _operations(left) + _operations(right)
+            return 1 + sum(1 for side in (left, right) for _ in operands_of(side))
         case _:
             return 1
 
 
-def _operations(expression: Expression) -> int:
-    if isinstance(expression, Arithmetic):
-        return sum([1 + _operations(operand) for operand in expression.operands])
-    return 0
-
-
 def weight_of_condition(condition: Condition) -> int:
     """What a condition counts for in a matcher: its comparisons and constants, and what its patterns take."""
-    match condition:
-        case And(parts) | Or(parts):
-            return sum(map(weight_of_condition, parts))
-        case Not(part):
-            return weight_of_condition(part)
+    return sum([_weight_of_part(part) for part in parts_of(condition)])
+
+
+def _weight_of_part(part: Part) -> int:
+    match part:
         case Quantified():
-            return 1 + weight_of_condition(condition.condition)
+            return 1 + weight_of_condition(part.condition)
         case Relation():
-            texts = [one.value for one in condition.operands if isinstance(one, Constant) and isinstance(one.value, str)]
-            return len(condition.operands) + sum(map(states_of, texts)) // STATES_PER_COMPARISON
+            return len(part.operands) + sum(map(states_of, _texts_of(part))) // STATES_PER_COMPARISON
         case _:
-            return size_of_condition(condition)
+            return _size_of_part(part)
+
+
+def _texts_of(relation: Relation) -> list[str]:
+    return [one.value for one in relation.operands if isinstance(one, Constant) and isinstance(one.value, str)]
 
 
 def _size_of_relation(relation: Relation) -> int:
-    texts = [one.value for one in relation.operands if isinstance(one, Constant) and isinstance(one.value, str)]
+    texts = _texts_of(relation)
     if relation.name.startswith("regex"):
         return sum(map(_size_of_pattern, texts))
     return len(relation.operands) + sum(text.count("*") for text in texts if relation.name.startswith("wildcard"))
@@ -134,34 +131,32 @@ class Cost:
         self._pairs: list[tuple[Field, Field]] = []
         """Fields that are compared with each other."""
         self._quantified: list[tuple[Field, Cost]] = []
-        self._collect(condition)
+        for part in parts_of(condition):
+            self._collect(part)
         self._is_flat = not self._quantified and not self._pairs and all(map(_is_whole, fields_of(condition)))
         """Whether it looks at an element as a whole, if at all."""
 
-    def _collect(self, condition: Condition) -> None:
-        match condition:
-            case And(parts) | Or(parts):
-                for part in parts:
-                    self._collect(part)
-            case Not(part):
-                self._collect(part)
+    def _collect(self, part: Part) -> None:
+        match part:
+            case Not():
+                pass
             case Quantified():
-                self._quantified.append((condition.over, Cost(condition.condition)))
+                self._quantified.append((part.over, Cost(part.condition)))
             case Relation("contains" | "contains-ci", (Field() as field, *rest)):
                 lengths = [len(each.value) for each in rest if isinstance(each, Constant) and isinstance(each.value, str)]
                 self._base += COMPARISON_PARTS * len(lengths)
                 self._searches.append((field, tuple(lengths)))
                 self._texts.append((field, 16))
             case Relation():
-                size = size_of_condition(condition)
+                size = _size_of_part(part)
                 self._base += COMPARISON_PARTS * size
-                self._texts.extend([(field, 16 * size) for field in fields_of(condition)])
+                self._texts.extend([(field, 16 * size) for field in fields_of(part)])
             case Comparison(operator, left, right):
-                self._base += COMPARISON_PARTS * size_of_condition(condition)
+                self._base += COMPARISON_PARTS * _size_of_part(part)
                 if isinstance(left, Field) and isinstance(right, Field):
                     self._pairs.append((left, right))
                 is_of_texts = operator in ("=", "!=") and not isinstance(left, Arithmetic) and not isinstance(right, Arithmetic)
-                self._texts.extend([(field, 1 if is_of_texts else READ_PARTS) for field in fields_of(condition)])
+                self._texts.extend([(field, 1 if is_of_texts else READ_PARTS) for field in fields_of(part)])
             case _:
                 self._base += COMPARISON_PARTS
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..languages.expressions import TRUE, And, Arithmetic, Comparison, Condition, Exists, Expression, Not, Or, Relation
+from ..languages.costs import Part, operands_of, parts_of
+from ..languages.expressions import TRUE, And, Arithmetic, Comparison, Condition, Expression, Not, Or, Quantified, Relation
 from ..languages.predicate import all_of, any_of
 from ..languages.relations import STANDARD
 
@@ -31,17 +32,26 @@ def is_portable(condition: Condition) -> bool:
     return _is_cheap(condition) and tests_in(condition) <= MAX_TESTS
 
 
-def tests_in(node: Condition | Expression) -> int:
+def tests_in(condition: Condition) -> int:
     """How many comparisons, constants of relations and operands there are in a condition."""
-    match node:
-        case And(parts) | Or(parts):
-            return sum(map(tests_in, parts))
-        case Not(part):
-            return tests_in(part)
+    return sum([_tests_of_part(part) for part in parts_of(condition)])
+
+
+def _tests_of_part(part: Part) -> int:
+    match part:
+        case Not():
+            return 0
         case Comparison(_, left, right):
-            return tests_in(left) + tests_in(right) - 1
-        case Relation(_, operands) | Arithmetic(_, operands):
-            return sum(map(tests_in, operands))
+            return _values_in(left) + _values_in(right) - 1
+        case Relation(_, operands):
+            return sum(map(_values_in, operands))
+    return 1
+
+
+def _values_in(expression: Expression) -> int:
+    """How many fields and constants there are in an expression."""
+    if isinstance(expression, Arithmetic):
+        return sum(1 for operand in operands_of(expression) if not isinstance(operand, Arithmetic))
     return 1
 
 
@@ -55,13 +65,10 @@ def _weakened(condition: Condition) -> Condition:
 
 
 def _is_cheap(condition: Condition) -> bool:
-    match condition:
-        case And(parts) | Or(parts):
-            return all(map(_is_cheap, parts))
-        case Not(part):
-            return _is_cheap(part)
-        case Comparison() | Exists():
-            return True
-        case Relation(name, _):
-            return name in _CHEAP
-    return False
+    return all(map(_is_part_cheap, parts_of(condition)))
+
+
+def _is_part_cheap(part: Part) -> bool:
+    if isinstance(part, Relation):
+        return part.name in _CHEAP
+    return not isinstance(part, Quantified)

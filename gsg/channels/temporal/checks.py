@@ -9,20 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..languages.expressions import (
-    And,
-    Arithmetic,
-    Comparison,
-    Condition,
-    Exists,
-    Expression,
-    Field,
-    Not,
-    Or,
-    Origin,
-    Quantified,
-    Relation,
-)
+from ..languages.costs import Part, parts_of
+from ..languages.expressions import Arithmetic, Comparison, Condition, Expression, Field, Origin, Quantified, Relation
 from ..languages.source import Test
 
 Place: TypeAlias = tuple[int, int]
@@ -67,46 +55,49 @@ class Checks(NamedTuple):
         return True
 
 
-def weight_of(node: Condition | Expression) -> int:
+def weight_of(condition: Condition) -> int:
     """What a test costs, in steps, of short texts and lists of one value."""
-    match node:
+    return sum([_weight_of_part(part) for part in parts_of(condition)])
+
+
+def _weight_of_part(part: Part) -> int:
+    match part:
         case Comparison(_, left, right):
-            return 1 + weight_of(left) + weight_of(right)
-        case Arithmetic(_, operands):
-            return 1 + sum(1 + weight_of(operand) for operand in operands) // 2
+            return 1 + _weight_of_value(left) + _weight_of_value(right)
         case Relation(_, operands):
             return len(operands)
-        case And(parts) | Or(parts):
-            return sum(map(weight_of, parts))
-        case Not(part) | Quantified(_, _, part):
-            return 1 + weight_of(part)
-        case Exists():
-            return 1
+        case Quantified(_, _, inner):
+            return 1 + weight_of(inner)
         case _:
-            return 0
+            return 1
+
+
+def _weight_of_value(value: Expression) -> int:
+    if isinstance(value, Arithmetic):
+        return 1 + sum([1 + _weight_of_value(operand) for operand in value.operands]) // 2
+    return 0
 
 
 def may_read(condition: Condition) -> bool:
     """Whether what a test costs depends on the lengths of values."""
-    match condition:
-        case And(parts) | Or(parts):
-            return any(map(may_read, parts))
-        case Not(part):
-            return may_read(part)
+    return any(map(_may_part_read, parts_of(condition)))
+
+
+def _may_part_read(part: Part) -> bool:
+    match part:
         case Comparison(operator, Field(), Field()):
             return operator in ("=", "!=")
-        case Relation() | Quantified():
-            return True
-    return False
+        case _:
+            return isinstance(part, Relation | Quantified)
 
 
 def reading(condition: Condition, bindings: Bindings) -> int:
     """What it costs besides, in steps, to read through texts and lists."""
-    match condition:
-        case And(parts) | Or(parts):
-            return sum([reading(part, bindings) for part in parts])
-        case Not(part):
-            return reading(part, bindings)
+    return sum([_reading_of_part(part, bindings) for part in parts_of(condition)])
+
+
+def _reading_of_part(part: Part, bindings: Bindings) -> int:
+    match part:
         case Comparison("=" | "!=", Field() as left, Field() as right):
             return min(_extent(left, bindings, COMPARED_PER_STEP), _extent(right, bindings, COMPARED_PER_STEP))
         case Relation(_, (Field() as first, *rest)):
