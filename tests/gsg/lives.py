@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from random import Random
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 from peers import PORT, quiet
 
 import gsg.storage.disk.database
-from dht.simnet import SimNet
+from dht.simnet import SimNet, run
 from gsg import Peer
 from gsg.storage.disk.group_commit import GroupCommit
 
@@ -116,3 +116,21 @@ def _execute(peer: Peer, statement: str) -> None:
     assert isinstance(keeping, GroupCommit)
     connection: sqlite3.Connection = keeping._disk._opened
     connection.execute(statement)
+
+
+def live(
+    work: Callable[[Lives], Coroutine[Any, Any, None]],  # Any: as coroutines have it
+    folder: Path,
+    *,
+    seed: int,
+    size: int,
+) -> None:
+    """Run ``work`` with so many peers."""
+
+    async def main(net: SimNet) -> None:
+        lives = Lives(net, folder)
+        await lives.begin(size)
+        await work(lives)
+        await lives.end()
+
+    run(main, seed=seed)

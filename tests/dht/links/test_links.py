@@ -1,4 +1,4 @@
-"""Links: over the simulated network, and with strangers over real sockets."""
+"""Links over the simulated network, and what they keep to at their limits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from random import Random
 
 import pytest
+from linked_peers import PORT, Peer, peer
 
 from dht import (
     BadContact,
@@ -13,52 +14,15 @@ from dht import (
     DialBroke,
     Link,
     LinkLost,
-    Links,
     LinkState,
     NotOpen,
     PeerUnreachable,
     WrongPeer,
-    frame,
-    random_id,
 )
 from dht.links.handles import Handles
-from dht.links.handshake import make_claim
 from dht.links.link import HARD_LIMIT_BYTES, HIGH_WATER_BYTES
 from dht.links.links import DIALS, MAX_LINKS_PER_PEER
 from dht.simnet import SimNet, run
-
-PORT = 7400
-
-
-class Peer:
-    """Links that remember what they were told."""
-
-    def __init__(self, host: str, rng: Random, *, port: int = PORT, id: bytes | None = None, handshake_s: float = 5.0) -> None:
-        self.frames: asyncio.Queue[bytes] = asyncio.Queue()
-        self.reads: list[int] = []
-        self.lost: asyncio.Queue[str] = asyncio.Queue()
-        self.links = Links(
-            id or random_id(rng),
-            host,
-            port,
-            rng=rng,
-            on_frames=self.take,
-            on_lost=lambda link, reason: self.lost.put_nowait(reason),
-            handshake_s=handshake_s,
-        )
-
-    def take(self, link: Link, payloads: list[bytes]) -> None:
-        self.reads.append(len(payloads))
-        for payload in payloads:
-            self.frames.put_nowait(payload)
-
-    @property
-    def contact(self) -> Contact:
-        return Contact(self.links.id, self.links.host, self.links.port)
-
-
-def peer(net: SimNet, **options: object) -> Peer:
-    return Peer(net.host(), net.rng(), **options)  # type: ignore[arg-type]  # as Peer takes them
 
 
 def test_both_ends_know_who_is_at_the_other_and_where_it_listens() -> None:
@@ -308,70 +272,6 @@ def test_a_handler_that_fails_ends_its_link_only(caplog: pytest.LogCaptureFixtur
 
     run(main, seed=15)
     assert "ValueError: no" in caplog.text
-
-
-GOOD_HELLO = make_claim(bytes(20), 7400, 1)
-STRANGERS = {
-    "a web browser": (b"GET / HTTP/1.1\r\n\r\n", "hello: the other side does not speak this protocol"),
-    "a frame claiming 4 GB": (b"\xff\xff\xff\xff", "hello: the other side does not speak this protocol"),
-    "another version": (GOOD_HELLO.replace(b"GSG1", b"GSG9"), "hello: the other side does not speak this protocol"),
-    "a hello without a port": (make_claim(bytes(20), 0, 1), "hello: the other side names no port in its hello"),
-    "4 GB after a good hello": (
-        GOOD_HELLO + b"\xff\xff\xff\xff",
-        "a frame header claims 4294967295 bytes; expected at most 16777216",
-    ),
-    "half a hello": (GOOD_HELLO[:10], "hello: none in time"),
-    "nothing": (b"", "hello: none in time"),
-}
-
-
-@pytest.mark.parametrize(("said", "reason"), STRANGERS.values(), ids=STRANGERS.keys())
-async def test_a_stranger_is_shown_out_with_a_counted_reason_and_others_are_served(said: bytes, reason: str) -> None:
-    rng = Random(1)
-    server = Peer("127.0.0.1", rng, port=0, handshake_s=0.05)
-    client = Peer("127.0.0.1", rng, port=0)
-    async with asyncio.timeout(10), server.links, client.links:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.links.port)
-        writer.write(said)
-        # The end of the stream, or its reset: either way it is over.
-        await until_over(reader)
-        writer.close()
-        assert server.links.counts == {reason: 1}
-
-        (await client.links.connect(server.contact)).send(b"business as usual")
-        assert await server.frames.get() == b"business as usual"
-
-
-async def test_a_frame_in_many_pieces_arrives_whole() -> None:
-    server = Peer("127.0.0.1", Random(1), port=0)
-    async with asyncio.timeout(10), server.links:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.links.port)
-        for byte in GOOD_HELLO + frame(b"piecemeal"):
-            writer.write(bytes([byte]))
-            await writer.drain()
-        assert await server.frames.get() == b"piecemeal"
-        assert (await reader.readexactly(len(GOOD_HELLO)))[4:28] == b"GSG1" + server.links.id
-        writer.close()
-        assert await server.lost.get() == "the other side closed it"
-
-
-async def test_a_peer_that_ends_in_the_middle_of_a_frame_is_reported_so() -> None:
-    server = Peer("127.0.0.1", Random(1), port=0)
-    async with asyncio.timeout(10), server.links:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.links.port)
-        writer.write(GOOD_HELLO + frame(b"whole") + frame(b"half")[:6])
-        assert await server.frames.get() == b"whole"
-        assert (await reader.readexactly(len(GOOD_HELLO)))[4:28] == b"GSG1" + server.links.id
-        writer.close()
-        assert await server.lost.get() == "the other side closed it in the middle of a frame"
-
-
-async def until_over(reader: asyncio.StreamReader) -> None:
-    try:
-        while await reader.read(1000):
-            pass
-    except ConnectionResetError:
-        pass
 
 
 def test_no_more_links_than_the_limit() -> None:

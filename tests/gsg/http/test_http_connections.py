@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import socket as so
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 from doors import DECODE, closed, endpoint, no_feeds, read, reply, still_serves
-from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
@@ -21,9 +19,7 @@ import gsg
 from gsg import (
     BadQuery,
     Client,
-    LiveSubscription,
     LocalError,
-    Overrun,
     Peer,
 )
 from gsg.http.door import HttpDoor
@@ -33,17 +29,13 @@ from gsg.http.protocol import (
     MAX_MESSAGE_BYTES,
     AskReport,
     Done,
-    Dropped,
-    Ended,
     Failed,
     Insert,
     Reply,
     Report,
     Rows,
     Subscribe,
-    Subscribed,
     Unsubscribe,
-    UpToDate,
 )
 from gsg.http.session import Session
 from gsg.quotas import Quota, Quotas
@@ -293,37 +285,6 @@ async def test_many_long_rows_come_in_messages_that_are_short_enough(client: Cli
     assert sorted(int(str(row["number"])) for row in subscription.rows()) == list(range(1_000))
 
 
-async def test_events_that_a_slow_client_has_missed_are_counted_and_what_follows_comes(door: HttpDoor) -> None:
-    encode = msgspec.msgpack.encode
-    async with websocket(endpoint(door)) as socket:
-        await socket.send(encode(Subscribe(1, "(?x)", limit=2)))
-        assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
-        # They come together, before anything can be sent.
-        await door._peer.notify([(number,) for number in range(10)])
-        dropped, rows = DECODE(await socket.recv()), DECODE(await socket.recv())
-
-    assert isinstance(dropped, Dropped)
-    assert isinstance(rows, Rows)
-    assert (dropped.request, dropped.why.kind) == (1, "Overrun")
-    assert 0 < dropped.why.lost < 10
-    assert rows.values == [(number,) for number in range(dropped.why.lost, 10)]
-
-
-async def test_a_slow_client_that_asks_for_an_error_gets_what_came_before_and_then_the_end(door: HttpDoor) -> None:
-    encode = msgspec.msgpack.encode
-    async with websocket(endpoint(door)) as socket:
-        await socket.send(encode(Subscribe(1, "(?x)", limit=2, overflow="error")))
-        assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
-        # They come together, before anything can be sent.
-        await door._peer.notify([(number,) for number in range(10)])
-        rows, ended = DECODE(await socket.recv()), DECODE(await socket.recv())
-
-    assert isinstance(rows, Rows)
-    assert isinstance(ended, Ended)
-    assert rows.values == [(0,), (1,)]
-    assert (ended.why.kind, ended.why.lost) == ("Overrun", 8)
-
-
 async def test_an_overflow_that_there_is_not_is_refused_by_the_peer_too(door: HttpDoor) -> None:
     async with websocket(endpoint(door)) as socket:
         await socket.send(json.dumps([4, 1, "(?x)", "gsg", 10, 10, "never"]))
@@ -359,31 +320,6 @@ async def test_arguments_of_a_wrong_kind_cost_a_client_that_call_alone(client: C
         await client.subscribe("(?x)", **wrong)
 
     assert await client.insert([("still", "here")]) == 1
-
-
-async def read_until(subscription: LiveSubscription, word: str) -> None:
-    """Read differences, whatever was lost before them, up to the row of this word."""
-    last = ""
-    while last != word:
-        with suppress(Overrun):
-            last = str((await subscription.batch(9))[-1][1]["x"])
-
-
-async def test_rows_are_the_answer_where_the_oldest_differences_went_unread(client: Client, door: HttpDoor) -> None:
-    subscription = await client.subscribe("(?x)", overflow="drop_oldest", limit=2)
-    # They come together, before anything can be sent.
-    await door._peer.insert([(number,) for number in range(10)])
-    await door._peer.insert([("last",)])
-    await read_until(subscription, "last")
-
-    assert subscription.lost > 0
-    assert len(subscription.rows()) == 11
-
-    await door._peer.retract([(number,) for number in range(10)])
-    await door._peer.insert([("end",)])
-    await read_until(subscription, "end")
-
-    assert sorted(str(row["x"]) for row in subscription.rows()) == ["end", "last"]
 
 
 async def test_a_query_that_takes_long_to_read_is_refused(client: Client) -> None:
@@ -479,78 +415,6 @@ async def lost_clients(client: Client) -> int:
     return next(one.count for one in asked.counts if one.name == "http_clients_lost")
 
 
-async def gone(socket: ClientConnection) -> None:
-    """Close a connection that was not read."""
-    socket.transport.abort()
-    await socket.wait_closed()
-
-
-async def test_a_client_that_stops_reading_is_cut_off_and_counted_and_its_place_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.door.PING_S", 0.1)
-    monkeypatch.setattr("gsg.http.connections.CLOSE_SWEEPS", 0)
-    async with Peer() as peer, HttpDoor(peer, port=0) as door:
-        socket = await websocket(endpoint(door), ping_interval=None)
-        await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))
-        assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
-        socket.transport.pause_reading()
-        (connection,) = door._connections._open
-        while not connection.transport.get_write_buffer_size():
-            await peer.notify([(number, "x" * 10_000) for number in range(100)])
-
-        async with asyncio.timeout(30):
-            while not door._lost:
-                door._connections.sweep()
-                await asyncio.sleep(0)
-
-        assert (door._lost, door._clients, len(door._connections), door._unread.held_bytes) == (1, 0, 0, 0)
-        await still_serves(door)
-        await gone(socket)
-
-
-async def test_a_client_that_says_goodbye_and_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.connections.CLOSE_SWEEPS", 0)
-    async with Peer() as peer, HttpDoor(peer, port=0) as door:
-        socket = await websocket(endpoint(door), ping_interval=None, close_timeout=0.01)
-        await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))
-        assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
-        (connection,) = door._connections._open
-        socket.transport.pause_reading()
-        while not connection.transport.get_write_buffer_size():
-            await peer.notify([(number, "x" * 10_000) for number in range(100)])
-        socket.protocol.send_close(1000)
-        socket.transport.write(b"".join(socket.protocol.data_to_send()))
-
-        async with asyncio.timeout(30):
-            while len(door._connections) or door._clients:
-                door._connections.sweep()
-                await asyncio.sleep(0)
-
-        await gone(socket)
-
-
-async def test_pings_of_a_client_that_does_not_read_are_not_answered(door: HttpDoor) -> None:
-    socket = await websocket(endpoint(door), ping_interval=None)
-    await socket.send(msgspec.msgpack.encode(AskReport(1)))
-    await socket.recv()
-    (connection,) = door._connections._open
-    socket.transport.pause_reading()
-    for end, buffer in ((socket.transport, so.SO_RCVBUF), (connection.transport, so.SO_SNDBUF)):
-        end.get_extra_info("socket").setsockopt(so.SOL_SOCKET, buffer, 4_096)
-    ping = b"\x89\xfd" + bytes(4) + bytes(125)
-
-    async def flood() -> int:
-        socket.transport.write(ping * 10_000)
-        while socket.transport.get_write_buffer_size():  # noqa: ASYNC110  # the transport has no event for it
-            await asyncio.sleep(0)
-        return connection.transport.get_write_buffer_size()
-
-    held = 0
-    while held < 64 * 1024:
-        held = await flood()
-    assert await flood() == held
-    await gone(socket)
-
-
 async def test_a_request_that_is_too_long_costs_a_client_that_call_alone(client: Client) -> None:
     with pytest.raises(gsg.TooLarge, match=r"a request of 17,0\d\d,\d\d\d bytes; expected at most 16,777,216"):
         await client.subscribe("x" * 17_000_000)
@@ -574,24 +438,6 @@ async def test_strangers_are_logged_with_their_address(door: HttpDoor, caplog: p
     writer.close()
 
     assert [record.getMessage() for record in caplog.records] == [f"what comes from {host}:{port} is no HTTP request: closed"]
-
-
-async def test_a_door_that_closes_does_not_wait_for_clients_that_do_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.door.CLOSE_S", 0)
-    async with Peer() as peer:
-        async with HttpDoor(peer, port=0) as door:
-            socket = await websocket(endpoint(door), ping_interval=None)
-            await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))
-            assert [type(DECODE(await socket.recv())) for _ in range(2)] == [Subscribed, UpToDate]
-            (connection,) = door._connections._open
-            socket.transport.pause_reading()
-            while not connection.transport.get_write_buffer_size():
-                await peer.notify([(number, "x" * 10_000) for number in range(100)])
-        await gone(socket)
-
-        while len(door._connections):  # noqa: ASYNC110  # a transport tells in the loop's next turn that it is gone
-            await asyncio.sleep(0)
-        assert (await peer.status())[0].feeds == 0
 
 
 async def test_a_message_in_fragments_is_one_request(door: HttpDoor) -> None:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
-from lives import Lives, fill, make_room, slow_disks
+from lives import Lives, live, slow_disks
 from peers import PORT, Reader, guest_of, make_peer, quiet, rendezvous, unread
 
 import dht
-import gsg.publisher.coalescing
-import gsg.storage.disk.group_commit
 from dht import Identity
 from dht.simnet import SimNet, run
-from gsg import BadData, GsgError, Peer, PeerUnreachable, Refused, Space, Symbol
+from gsg import BadData, GsgError, Peer, PeerUnreachable, Space, Symbol
 from gsg.placement.holders import UNSURE_S
 from gsg.storage.clock import CLOCKS_APART_S
 from gsg.tuples.features import key
@@ -34,24 +29,6 @@ MENDED_S = 30.0
 @pytest.fixture(autouse=True)
 def disks(monkeypatch: pytest.MonkeyPatch) -> None:
     slow_disks(monkeypatch, seed=1)
-
-
-def live(
-    work: Callable[[Lives], Coroutine[Any, Any, None]],  # Any: as coroutines have it
-    folder: Path,
-    *,
-    seed: int,
-    size: int,
-) -> None:
-    """Run ``work`` with so many peers."""
-
-    async def main(net: SimNet) -> None:
-        lives = Lives(net, folder)
-        await lives.begin(size)
-        await work(lives)
-        await lives.end()
-
-    run(main, seed=seed)
 
 
 async def agrees(lives: Lives, space: Space) -> None:
@@ -350,89 +327,6 @@ def test_what_lay_too_long_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptur
         assert "is 2.5 hours old: what others retracted since, and more than 1 hours ago, may come back with it" in caplog.text
 
     live(work, tmp_path, seed=10, size=1)
-
-
-def counts(peer: Peer) -> dict[str, int]:
-    return {one.name: one.count for one in peer._disk.counts()}
-
-
-def test_a_full_disk_is_an_error_to_the_publisher_and_the_peer_recovers_with_it(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    async def work(lives: Lives) -> None:
-        (peer,) = lives.peers.values()
-        reader = Reader(await peer.subscribe(PAIRS))
-        await peer.insert([("before", ON, "x")])
-        fill(peer)
-
-        with pytest.raises(Refused, match=r"its disk failed .*full.*; nothing is acknowledged there until it recovers"):
-            await peer.insert([(f"{number:0400}", ON, "full") for number in range(200)])
-        with pytest.raises(Refused, match="full"):
-            await peer.insert([("refused", ON, "x")])
-        failing = counts(peer)
-        # Nobody is to wait for what was refused, as what comes before something else.
-        assert peer._parts.rendezvous.progress._last[peer.contact.id] == peer._parts.publisher.record.last
-        make_room(peer)
-        await asyncio.sleep(2 * gsg.storage.disk.group_commit.RETRY_S)
-        await peer.insert([("after", ON, "x")])
-
-        assert failing["disk_failures"] > 0
-        assert failing["disk_refused"] == 1
-        assert counts(peer)["disk_waiting"] == 0
-        await reader.read()
-        await lives.kill(0)
-        rows = (await (await lives.start(0)).subscribe(PAIRS)).rows()
-        # What was not acknowledged while it was entered may be true; what was refused from the first is not.
-        assert rows == reader.held
-        assert {row["x"] for row in rows} >= {"before", "after"}
-        assert "refused" not in {row["x"] for row in rows}
-        assert [record.levelno for record in caplog.records if "peer.sqlite3" in record.message] == [logging.ERROR, logging.WARNING]
-
-    live(work, tmp_path, seed=11, size=1)
-
-
-def test_one_holder_with_a_full_disk_keeps_nobody_from_publishing(tmp_path: Path) -> None:
-    async def work(lives: Lives) -> None:
-        publisher, other, full = lives.peers.values()
-        fill(full)
-        facts = [(f"{number:0400}", ON, f"{number}") for number in range(200)]
-
-        acknowledged = []
-        for fact in facts:
-            try:
-                await publisher.insert([fact])
-            except Refused:  # the full one is the primary of one of its keys
-                continue
-            acknowledged.append(fact)
-        make_room(full)
-        await asyncio.sleep(2 * MENDED_S)
-
-        assert acknowledged
-        held = {items for peer in (publisher, other) for items in peer._parts.rendezvous.held.under((3, 1, ON))}
-        assert held >= set(acknowledged)
-        assert set(full._parts.rendezvous.held.under((3, 1, ON))) == held
-        assert counts(full)["disk_waiting"] == 0
-
-    live(work, tmp_path, seed=12, size=3)
-
-
-def test_more_than_the_disk_keeps_up_with_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.storage.disk.group_commit, "WAITING_FACTS", 3)
-    # Each call in a message of its own.
-    monkeypatch.setattr(gsg.publisher.coalescing, "SMALL_FACTS", 0)
-
-    async def work(lives: Lives) -> None:
-        (peer,) = lives.peers.values()
-
-        done = await asyncio.gather(*(peer.insert([(number, ON, "x")]) for number in range(20)), return_exceptions=True)
-
-        refused = [problem for problem in done if isinstance(problem, Refused)]
-        assert 0 < len(refused) == counts(peer)["disk_refused"]
-        assert "changes wait for its disk already; publish more slowly" in str(refused[0])
-        rows = (await peer.subscribe(PAIRS)).rows()
-        assert rows.total() == 20 - len(refused)
-
-    live(work, tmp_path, seed=13, size=1)
 
 
 async def until_acknowledged(lives: Lives, sign: int, facts: list[Tuple], rng: Random) -> None:
