@@ -71,7 +71,7 @@ class BadTerm(LocalError):
 class BadText(LocalError):
     """A text does not parse.
 
-    Attributes: ``line`` and ``column`` (from 1), ``source_line`` (the offending line without its newline).
+    Attributes: ``line`` and ``column`` (from 1), ``source_line`` (the offending line without its newline), ``what`` the text is.
     """
 
     def __init__(self, problem: str, *, line: int, column: int = 1, source_line: str = "", what: str = "script") -> None:
@@ -79,6 +79,7 @@ class BadText(LocalError):
         self.line = line
         self.column = column
         self.source_line = source_line
+        self.what = what
         where = f"{what} line {line}, column {column}: {problem}"
         # Tabs are kept so that the caret stands below its character on a terminal.
         margin = "".join("\t" if character == "\t" else " " for character in source_line[: column - 1])

@@ -11,13 +11,16 @@ What is missing is left out.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from ..languages.bad_text import Mistake, bad_text
 from .languages.evaluation import value_of
 from .languages.expressions import Expression
 from .languages.predicate import PredicateReader
-from .languages.syntax import Atom, Form, Kind, Node, read
+from .languages.syntax import Atom, Form, Kind, read_all
 from .values import MISSING, Fields, Value
+
+_EXAMPLE: Final = "(userid (cost (* price count)))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +43,24 @@ class Report:
 def parse(text: str) -> Report:
     """The report of a text. Raises BadText."""
     try:
-        return _report(read(text))
+        return _report(_list_of(text))
     except Mistake as mistake:
         raise bad_text(text, mistake.position, mistake.problem, what="report") from None
 
 
-def _report(node: Node) -> Report:
-    if isinstance(node, Atom):
-        raise Mistake(node.start, "a report that is no list; expected one such as (userid (cost (* price count)))")
+def _list_of(text: str) -> Form:
+    nodes = read_all(text, shorten="leave parts out")
+    if not nodes:
+        raise Mistake(0, f"an empty report; expected a list such as {_EXAMPLE}")
+    first, *others = nodes
+    if isinstance(first, Atom):
+        raise Mistake(first.start, f"a report that is no list; expected one such as {_EXAMPLE}")
+    if others:
+        raise Mistake(others[0].start, "a second list; expected one, with all parts of the report in it")
+    return first
+
+
+def _report(node: Form) -> Report:
     reader, parts, everything = PredicateReader(), [], False
     for item in node.items:
         if isinstance(item, Atom) and item.is_keyword("*"):

@@ -21,7 +21,7 @@ from ..channels.events import Event, fields_of
 from ..channels.notation import decode_json, read, to_json
 from ..channels.values import Value
 from ..errors import BadTerm, DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
-from .peer_connection import PeerConnection
+from .peer_connection import SUBSCRIBE_TO_EVENTS_AGAIN, PeerConnection
 from .protocol import (
     BYTES_PER_REQUEST,
     TUPLES_PER_REQUEST,
@@ -104,6 +104,8 @@ class ClientChannel:
 class ChannelEvents:
     """The events of one subscription: ``async for event in events``. Raises Overrun where they were read too slowly, and why the
     connection has ended where it has; leaving the block ends the subscription."""
+
+    again = SUBSCRIBE_TO_EVENTS_AGAIN
 
     def __init__(self, connection: PeerConnection, number: int, limit: int, overflow: str) -> None:
         self._connection = connection

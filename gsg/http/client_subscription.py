@@ -11,12 +11,14 @@ from ..languages.rows import Change, Row, Sign
 from ..subscriptions.backlog import Overflow
 from ..subscriptions.live import LiveSubscription
 from ..subscriptions.subscription import Callback
-from .peer_connection import PeerConnection
+from .peer_connection import SUBSCRIBE_AGAIN, PeerConnection
 from .protocol import Done, Dropped, Ended, Events, OfSubscription, Rows, Subscribed, Unsubscribe, UpToDate, error_of
 
 
 class ClientSubscription:
     """The peer's side of a :class:`LiveSubscription`, which is told the first answer as one; ``number`` is that of its request."""
+
+    again = SUBSCRIBE_AGAIN
 
     def __init__(self, connection: PeerConnection, number: int, callback: Callback | None, limit: int, overflow: Overflow) -> None:
         self.live = LiveSubscription((), self, callback=callback, limit=limit, overflow=overflow)

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from itertools import count
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 from websockets.asyncio.client import ClientConnection
@@ -29,6 +29,7 @@ from .protocol import (
     Request,
     Subscribe,
     Subscribed,
+    SubscribeEvents,
     error_of,
 )
 
@@ -38,11 +39,14 @@ CONNECT_AGAIN = "connect again, here or at another peer"
 SUBSCRIBE_AGAIN = (
     "connect and subscribe again, here or at another peer: rows begin again with a snapshot, and events in between are not told"
 )
+SUBSCRIBE_TO_EVENTS_AGAIN = "connect and subscribe again, here or at another peer: events in between are not told"
 ASK_AGAIN = (
     "what it was asked may have been done or not: connect and ask again, here or at another peer; facts that are there already "
     "change nothing, and an event may be told twice"
 )
 """What whoever calls, reads or waits for an answer can do when its connection has ended."""
+_NEXT_STEPS: Final[dict[type[Request], str]] = {Subscribe: SUBSCRIBE_AGAIN, SubscribeEvents: SUBSCRIBE_TO_EVENTS_AGAIN}
+"""The same by what was asked; ASK_AGAIN for the rest."""
 
 Wanted = TypeVar("Wanted", bound=Reply)
 
@@ -53,6 +57,9 @@ _decode_reply = msgspec.msgpack.Decoder(Reply).decode
 
 class SubscriptionReader(Protocol):
     """Who hears what the peer tells of one subscription."""
+
+    again: str
+    """What to do where its connection has ended."""
 
     def begin(self, subscribed: Subscribed) -> None:
         """The peer has made it."""
@@ -129,8 +136,7 @@ class PeerConnection:
             reply = await future
         except (ConnectionClosed, PeerUnreachable) as error:
             lost = error if isinstance(error, PeerUnreachable) else self._lost_by(why_closed(error))
-            next_step = SUBSCRIBE_AGAIN if isinstance(request, Subscribe) else ASK_AGAIN
-            raise _with_next_step(self.lost or lost, next_step) from None
+            raise _with_next_step(self.lost or lost, _NEXT_STEPS.get(type(request), ASK_AGAIN)) from None
         finally:
             self._waiting.pop(request.request, None)
             if future.done() and not future.cancelled():
@@ -190,7 +196,7 @@ class PeerConnection:
                 future.set_exception(error)
         subscriptions, self.subscriptions = self.subscriptions, {}
         for subscription in subscriptions.values():
-            subscription.end(_with_next_step(error, SUBSCRIBE_AGAIN))
+            subscription.end(_with_next_step(error, subscription.again))
 
 
 def _with_next_step(lost: GsgError, next_step: str) -> GsgError:

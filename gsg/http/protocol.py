@@ -194,6 +194,8 @@ class Failed(_Message, tag=11, frozen=True):
     limit: int = 0
     again_s: float = 0.0
     """Of a Refused: when it would be taken; 0 where that cannot be said."""
+    what: str = ""
+    """Of a BadText: what text of the request it is about."""
 
 
 class Subscribed(_Message, tag=12, frozen=True):
@@ -334,7 +336,7 @@ Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer
 
 
 _ATTRIBUTES = {
-    "BadText": ("line", "column", "source_line"),
+    "BadText": ("line", "column", "source_line", "what"),
     "Overrun": ("lost",),
     "TooManyTokens": ("tokens", "limit"),
     "Refused": ("again_s",),
@@ -356,7 +358,8 @@ def error_of(message: Failed) -> errors.GsgError:
         return errors.RemoteError(f"{message.kind}: {message.problem}")
     told = {name: getattr(message, name) for name in _ATTRIBUTES.get(message.kind, ())}
     if kind is errors.BadText:
-        told["what"] = "subscription"
+        # A request has one text, but for the report of a subscription, and events.
+        told["what"] = message.what if message.what in ("report", "event") else "subscription"
     elif kind is errors.Refused and not 0 < message.again_s <= LONGEST_WAIT_S:
         told["again_s"] = None
     return kind(message.problem, **told)

@@ -92,12 +92,10 @@ def read(text: str) -> Node:
     return nodes[0]
 
 
-def read_all(text: str) -> list[Node]:
-    """All lists and atoms of a text, in order. Raises Mistake."""
+def read_all(text: str, *, shorten: str = "cut it into several subscriptions") -> list[Node]:
+    """All lists and atoms of a text, in order; ``shorten`` says what to do about one that is too long. Raises Mistake."""
     if len(text) > MAX_CHARACTERS:
-        raise Mistake(
-            MAX_CHARACTERS, f"{len(text):,} characters; expected at most {MAX_CHARACTERS:,}: cut it into several subscriptions"
-        )
+        raise Mistake(MAX_CHARACTERS, f"{len(text):,} characters; expected at most {MAX_CHARACTERS:,}: {shorten}")
     _refuse_half_pairs(text, 0)
     done: list[Node] = []
     open_lists: list[tuple[int, list[Node]]] = []
@@ -119,7 +117,7 @@ def read_all(text: str) -> list[Node]:
         elif kind != "space":
             atoms += 1
             if atoms > MAX_ATOMS:
-                raise Mistake(begin, f"more than {MAX_ATOMS:,} words; expected fewer: cut it into several subscriptions")
+                raise Mistake(begin, f"more than {MAX_ATOMS:,} words; expected fewer: {shorten}")
             (open_lists[-1][1] if open_lists else done).append(_atom(kind, token.group(), begin))
     if open_lists:
         raise Mistake(open_lists[-1][0], 'a "(" that is never closed; expected one ")" more')

@@ -255,12 +255,16 @@ async def test_a_client_that_was_cut_off_for_its_silence_is_told_so() -> None:
             "not told",
         ),
         (
+            lambda client: client.channel.subscribe("true"),
+            "connect and subscribe again, here or at another peer: events in between are not told",
+        ),
+        (
             lambda client: client.notify([("a",)]),
             "what it was asked may have been done or not: connect and ask again, here or at another peer; facts that are there "
             "already change nothing, and an event may be told twice",
         ),
     ],
-    ids=["who subscribes", "who publishes"],
+    ids=["who subscribes", "who subscribes to events of a channel", "who publishes"],
 )
 async def test_what_a_peer_that_dies_leaves_its_clients_to_do_is_said(
     call: Callable[[Client], Awaitable[object]], next_step: str

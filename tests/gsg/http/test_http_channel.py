@@ -13,7 +13,7 @@ from gsg import Client, Peer
 from gsg.channels import environment
 from gsg.channels.notation import from_json, read, to_json
 from gsg.channels.values import Reference
-from gsg.errors import BadTerm, BadText, LocalError, Refused
+from gsg.errors import BadTerm, BadText, LocalError, PeerUnreachable, Refused
 from gsg.http.door import HttpDoor
 from gsg.http.peer_channel import PeerChannel
 from gsg.http.protocol import Events, PublishEvents, SubscribeEvents
@@ -103,6 +103,42 @@ async def test_the_report_counts_and_keeps_what_is_private(client: Client) -> No
         assert dict(report.counts)["published"] == 2
         assert report.matcher.startswith("compile: ")
     assert (await client.channel.report()).subscriptions == []
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ("", "report line 1, column 1: an empty report; expected a list such as (userid "),
+        ("x", "report line 1, column 1: a report that is no list; expected one such as (userid "),
+        ("(a", 'report line 1, column 1: a "(" that is never closed'),
+        ("(a) (b)", "report line 1, column 5: a second list; expected one, with all parts of the report in it"),
+        ("(a (b (+ 1 'x)))", 'report line 1, column 12: "x" is no number'),
+        ("a" * 262_145, "report line 1, column 262145: 262,145 characters; expected at most 262,144: leave parts out"),
+    ],
+    ids=["empty", "no list", "never closed", "two lists", "no number", "too long"],
+)
+async def test_a_mistake_in_a_report_is_one_of_the_report(client: Client, report: str, said: str) -> None:
+    with pytest.raises(BadText) as refused:
+        await client.channel.subscribe("true", report=report)
+
+    assert str(refused.value).startswith(said)
+
+
+async def test_a_mistake_in_what_is_subscribed_to_is_one_of_the_subscription(client: Client) -> None:
+    with pytest.raises(BadText, match=r"^subscription line 1, column 1: "):
+        await client.channel.subscribe("(= type", report="(a)")
+
+
+async def test_whoever_hears_events_of_a_peer_that_is_lost_is_told_nothing_of_rows(client: Client) -> None:
+    async with await client.channel.subscribe("true") as events:
+        client._connection.end(PeerUnreachable("the peer is lost"))
+
+        with pytest.raises(PeerUnreachable) as lost:
+            await anext(events)
+
+    assert str(lost.value) == (
+        "the peer is lost; connect and subscribe again, here or at another peer: events in between are not told"
+    )
 
 
 async def test_a_client_that_leaves_takes_its_subscriptions_along(client: Client, door: HttpDoor) -> None:
