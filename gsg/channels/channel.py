@@ -107,7 +107,9 @@ class Channel:
         self.announced_version = 0
         """Of what its links have told of it last. Later links go on from there, as others take no lower one."""
         self.published = 0
-        """Events that came to it for the first time."""
+        """Events that were made here: by who publishes here, and by agents."""
+        self.received = 0
+        """Events of other channels, and from elsewhere, that came for the first time."""
         self.delivered = 0
         self.dropped = 0
         """Events of a cascade that went beyond MAX_CASCADE, or was ended by an error."""
@@ -143,16 +145,15 @@ class Channel:
             if readers is not None or environment is not None:
                 raise LocalError(f"readers or environment of an event of {event.source}, which has its own; leave them out")
             check_origin(event)
-            made = event
-        else:
-            made = self._new(event, readers, environment)
-        return self._take(made)
+            return self._take(event, is_own=False)
+        return self._take(self._new(event, readers, environment))
 
-    def _take(self, event: Event) -> Event:
+    def _take(self, event: Event, *, is_own: bool = True) -> Event:
         if self._is_telling:
             self._check_pending(event)
         if self._seen.is_new(event.source, event.number):
-            self.published += 1
+            self.published += is_own
+            self.received += not is_own
             self._pending.append(event)
             if not self._is_telling:
                 self._tell_pending()
@@ -276,9 +277,8 @@ class Channel:
         due = [due_s for due_s in (self._temporal.next_s, self._agents.next_s) if due_s is not None]
         if due:
             with contextlib.suppress(RuntimeError):  # where asyncio does not run, whoever owns the channel calls advance
-                self._timer = asyncio.get_running_loop().call_later(
-                    max(0.0, min(due) - self._clock()), self.advance, context=Context()
-                )
+                wait_s = max(0.0, min(due) - self._clock())
+                self._timer = asyncio.get_running_loop().call_later(wait_s, self.advance, context=Context())
 
     def _deliver(self, ticket: Ticket, event: Event, *, is_match: bool = True) -> None:
         ticket.matched += is_match

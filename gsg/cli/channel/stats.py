@@ -15,8 +15,8 @@ from ..messages import say
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @peer_option
 def command(as_json: bool, url: str) -> None:
-    """Show how many events the channel of a peer has published, delivered, sent to and received from others, which matcher it
-    uses and why, and how often each subscription matched."""
+    """Show how many events were published at the channel of a peer, and how many it delivered, sent to others and received from
+    them, which matcher it uses and why, and how often each subscription matched."""
     run(_stats(as_json, url))
 
 

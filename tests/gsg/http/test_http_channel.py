@@ -105,6 +105,27 @@ async def test_the_report_counts_and_keeps_what_is_private(client: Client) -> No
     assert (await client.channel.report()).subscriptions == []
 
 
+async def test_what_came_from_other_peers_is_not_counted_as_published_here() -> None:
+    async with (
+        Peer() as peer,
+        Peer(join=[peer.contact.address]) as second,
+        HttpDoor(peer, port=0) as door,
+        HttpDoor(second, port=0) as its_door,
+        gsg.connect(door.url) as one,
+        gsg.connect(its_door.url) as other,
+        await one.channel.subscribe("(exists n)") as events,
+    ):
+        await other.channel.publish({"n": 1}, {"n": 2})
+        await one.channel.publish({"n": 3})
+        for _ in range(3):
+            await anext(events)
+
+        counts = dict((await one.channel.report()).counts)
+
+        assert (counts["published"], counts["received"], counts["delivered"]) == (1, 2, 3)
+        assert dict((await other.channel.report()).counts)["published"] == 2
+
+
 @pytest.mark.parametrize(
     ("report", "said"),
     [
