@@ -53,9 +53,9 @@ MAX_NAME: Final = 200
 MAX_TICKETS: Final = 1_000_000
 """Subscriptions of one channel; one more is refused."""
 MAX_PENDING: Final = 10_000
+"""Events that wait, as consumers published them while they were told of others; one more is refused, to whoever publishes it."""
 PENDING_CHARACTERS: Final = 64 * 1024 * 1024
-"""Events that consumers have published while they were told of others, and the characters of all that one event brought about; one
-more is refused, to whoever publishes it."""
+"""Of all that consumers published because of one event; what comes then is refused, to whoever publishes it, until all are told."""
 MAX_CASCADE: Final = 100_000
 """Events that one call of publish may bring about; beyond, what is pending is dropped, counted and told."""
 

@@ -25,8 +25,9 @@ MAX_BITS: Final = 1_024
 MAX_ENVIRONMENT: Final = 16_384
 """Characters of an environment; a longer one is refused."""
 MAX_READERS: Final = 1_000
+"""Names of who may notice one event; an event with more is refused, to whoever publishes it."""
 MAX_READER: Final = 200
-"""Readers of one event, and characters of the name of each; beyond, it is refused."""
+"""Characters of one of these names, and of that of who asks; the event or subscription with a longer one is refused."""
 MAX_SOURCE: Final = 256
 """Characters of an event's source; a longer one is refused."""
 _SMALL: Final = 2**63
