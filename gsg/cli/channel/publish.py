@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +18,7 @@ import click
 from ...errors import BadTerm, BadText, LocalError
 from ..connecting import peer_option, run
 from ..messages import say
+from ..publish.progress import TOLD
 
 if TYPE_CHECKING:
     from ...channels.values import Value
@@ -41,6 +42,7 @@ AHEAD = 4
     multiple=True,
     help="Who alone may notice them: a name of `gsg channel subscribe --asker`, or the id of a peer. May be given again.",
 )
+@click.option("--lenient", is_flag=True, help="Skip lines of standard input that hold no event: each is told with its number.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as one line of JSON on standard output.")
 @click.option("-q", "--quiet", is_flag=True, help="No summary.")
 @peer_option
@@ -60,7 +62,13 @@ def command(events: tuple[str, ...], **given: Any) -> None:  # Any: click checke
 
 
 async def _publish(
-    events: tuple[str, ...], environment: str | None, readers: tuple[str, ...], as_json: bool, quiet: bool, url: str
+    events: tuple[str, ...],
+    environment: str | None,
+    readers: tuple[str, ...],
+    lenient: bool,
+    as_json: bool,
+    quiet: bool,
+    url: str,
 ) -> None:
     from ...channels.environment import current
     from ...channels.notation import read_any
@@ -69,39 +77,61 @@ async def _publish(
     carried = {**current(), **({} if environment is None else read_any(environment))}
     # All of them before the first is sent: a mistake is no reason to stop halfway.
     given = [read_any(text) for text in events if text != "-"]
-    published = 0
+    published = skipped = 0
     try:
         async with connect(url) as client:
             send = partial(client.channel.publish, readers=readers or None, environment=carried)
             published += await send(*given)
             if "-" in events:
-                async for batch in _batches():
+                async for batch in _batches(_reader(carried, readers), lenient=lenient):
                     published += await send(*batch.events)
-                    batch.check()
+                    if lenient:
+                        skipped = _told(batch.mistakes, skipped)
+                    elif batch.mistakes:
+                        raise LocalError(f"{batch.mistakes[0]}\n    --lenient skips what cannot be read and goes on")
     finally:
         if as_json:
-            say(json.dumps({"published": published}))
+            say(json.dumps({"published": published} | ({"skipped": skipped} if lenient else {})))
         elif not quiet:
-            say(f"{published:,} event{'' if published == 1 else 's'} published", err=True)
+            left_out = f"; {skipped:,} mistake{'' if skipped == 1 else 's'} skipped" if skipped else ""
+            say(f"{published:,} event{'' if published == 1 else 's'} published{left_out}", err=True)
 
 
 @dataclass(slots=True)
 class _Batch:
-    """The events of lines that came together, up to one that holds none."""
+    """The events of lines that came together, and what is wrong with other lines: the first alone, unless they are skipped."""
 
     events: list[dict[str, Value]] = field(default_factory=list)
-    mistake: str = ""
-
-    def check(self) -> None:
-        """Raise LocalError where a line holds no event."""
-        if self.mistake:
-            raise LocalError(self.mistake)
+    mistakes: list[str] = field(default_factory=list)
 
 
-async def _batches() -> AsyncIterator[_Batch]:
-    """The events of standard input, as they come."""
+def _reader(environment: Mapping[str, Value], readers: tuple[str, ...]) -> Callable[[str], dict[str, Value]]:
+    """Reads the event of one line. What is too large for a peer is refused here: there it would take all of its request with it."""
+    from ...channels.events import Event
     from ...channels.notation import read_any
+    from ...channels.overlay.sending import check_event
 
+    def read(line: str) -> dict[str, Value]:
+        fields = read_any(line)
+        check_event(Event(fields, environment=environment, readers=frozenset(readers) or None))
+        return fields
+
+    return read
+
+
+def _told(mistakes: list[str], skipped: int) -> int:
+    """Tell of lines that are skipped; how many there are now, with those before."""
+    for mistake in mistakes:
+        skipped += 1
+        if skipped <= TOLD:
+            say(f"gsg: skipped: {mistake}", err=True)
+        elif skipped == TOLD + 1:
+            say("gsg: more is skipped, and counted at the end", err=True)
+    return skipped
+
+
+async def _batches(read: Callable[[str], dict[str, Value]], *, lenient: bool) -> AsyncIterator[_Batch]:
+    """The events of standard input, as they come."""
     number = 0
     async for lines in _lines():
         batch = _Batch()
@@ -109,10 +139,11 @@ async def _batches() -> AsyncIterator[_Batch]:
             number += 1
             try:
                 if line.strip():
-                    batch.events.append(read_any(line.decode()))
+                    batch.events.append(read(line.decode()))
             except (BadTerm, BadText, UnicodeDecodeError) as error:
-                batch.mistake = f"line {number} of standard input: {error}"
-                break
+                batch.mistakes.append(f"line {number} of standard input: {error}")
+                if not lenient:
+                    break
         yield batch
 
 

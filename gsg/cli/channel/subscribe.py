@@ -79,6 +79,7 @@ async def _subscribe(
             text, language, report=report, deliver=deliver, asker=asker, private=private, overflow=overflow
         ) as events,
     ):
+        say("gsg: ready: what is published from now on comes", err=True)
         told = 0
         async for event in events:
             if events.dropped > told:
