@@ -5,7 +5,7 @@
 The floor is a bare asyncio line relay in the same run (`pedro_relay.py`): what Python takes to read lines, answer and pass them on
 without looking at them. The bare door beside it (`pedro_bare.py`) also parses and matches; what the original reaches today is
 reckoned from it. Every answer and every delivery is compared byte by byte; a wrong one ends the run with status 1. What is
-wanted is what the original server reached on such a machine, times the factor of the plan (`docs/benchmarks.md`).
+wanted is what the original server reached on such a machine, times the factor of the plan (`docs/benchmarks/pedro.md`).
 """
 
 from __future__ import annotations

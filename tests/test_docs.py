@@ -31,7 +31,11 @@ from gsg.languages import parse_query
 from gsg.languages.script import parse
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [path for pattern in ("*.md", "docs/*.md", "examples/*.md", "benchmarks/*.md") for path in sorted(ROOT.glob(pattern))]
+PAGES = [
+    path
+    for pattern in ("*.md", "docs/*.md", "docs/*/*.md", "examples/*.md", "benchmarks/*.md")
+    for path in sorted(ROOT.glob(pattern))
+]
 LANGUAGES = {"python", "gsg", "gsg-mistake", "sparql", "console", "text", "mermaid"}
 PATIENCE_S = 30
 """After this, what should have come by then is a failure rather than a test that hangs."""

@@ -37,7 +37,11 @@ def names(paths: list[Path]) -> list[str]:
 
 
 def pages() -> list[Path]:
-    return [path for pattern in ("*.md", "docs/*.md", "examples/*.md", "benchmarks/*.md") for path in sorted(ROOT.glob(pattern))]
+    return [
+        path
+        for pattern in ("*.md", "docs/*.md", "docs/*/*.md", "examples/*.md", "benchmarks/*.md")
+        for path in sorted(ROOT.glob(pattern))
+    ]
 
 
 def test_no_module_is_too_long() -> None:
