@@ -6,18 +6,22 @@ way. So what a match waits for is a time and no call: whoever advances the clock
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import count
+from operator import itemgetter
 from typing import Final, TypeAlias
 
-from .index import Index, Record
+from .checks import Place
+from .index import Found, Index, Record, equality_key
 from .memory import Memory
 from .plan import AbsencePlan
-from .search import Found, keys_at
 
 COMPACTED: Final = 64
 """Entries of the timers that are over and not yet due; beyond, they are dropped as soon as they are half of all."""
+
+_ARRIVAL: Final = itemgetter(0)
 
 
 class Waiting:
@@ -115,15 +119,14 @@ class Absences:
         for plan, index in zip(self._plans, self._indexes, strict=True):
             after = found[plan.after]
             end_s = after.time_s + plan.duration_s
-            key = keys_at(found, plan.equal_to)
-            _, runs = index.find(key, [(">", after.arrival)])
-            for entries, begin, end in runs:
-                for _, record in entries[begin:end]:
-                    if record.time_s >= end_s:
-                        break
-                    self._spend(1)
-                    if self._is_in_the_way(plan, found, record):
-                        return None
+            key = _key_at(found, plan.equal_to)
+            records = index.buckets.get(key, [])
+            for record in records[bisect_right(records, after.arrival, key=_ARRIVAL) :]:
+                if record.time_s >= end_s:
+                    break
+                self._spend(1)
+                if self._is_in_the_way(plan, found, record):
+                    return None
             keys.append(key)
             due_s = max(due_s, end_s)
         return Waiting(self._number, found, due_s, tuple(keys))
@@ -170,3 +173,9 @@ class Absences:
             return True
         bindings = {name: found[number].values[column] for name, (number, column) in checks.bound}
         return checks.hold(bindings, record.values, self._spend)
+
+
+def _key_at(found: Found, places: tuple[Place, ...]) -> object:
+    """The key of values at some places, as an index has it."""
+    keys = tuple(equality_key(found[number].values[column]) for number, column in places)
+    return keys[0] if len(keys) == 1 else keys

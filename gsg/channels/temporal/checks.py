@@ -31,8 +31,10 @@ class Check(NamedTuple):
     test: Test
     weight: int
     """What it costs at least, in steps."""
-    reads: Condition | None
-    """The test again, where it may read through long texts and lists."""
+    condition: Condition
+    """The test again."""
+    reads: bool
+    """Whether it may read through long texts and lists."""
 
 
 class Checks(NamedTuple):
@@ -48,8 +50,8 @@ class Checks(NamedTuple):
         """Whether they hold of an event with these values, and bindings of the others. Tells what each test costs first."""
         for name, column in self.columns:
             bindings[name] = values[column]
-        for test, weight, reads in self.tests:
-            spend(weight if reads is None else weight + reading(reads, bindings))
+        for test, weight, condition, reads in self.tests:
+            spend(weight + reading(condition, bindings) if reads else weight)
             if not test(bindings, {}):
                 return False
         return True

@@ -1,16 +1,18 @@
-"""Indexes of events: by equal values, and in the order of one value.
+"""Indexes of events: by equal values, in the order of arrival or of one value.
 
-An index is a dict from a key to lists sorted by a column: one for numbers, one for texts, and one for those texts that read as
-numbers, since each of the latter is in order with texts as a text and with numbers as a number
-(:func:`gsg.channels.values.compare`). A range of values is a slice of one or two of them. Where no order is asked for, it is that
-of arrival.
+An index is a dict from a key to the events that have it. Where they are in the order of a value, there are lists sorted by it: one
+for numbers, one for texts, and one for those texts that read as numbers, since each of the latter is in order with texts as a text
+and with numbers as a number (:func:`gsg.channels.values.compare`). A range of values is a slice of one or two of them.
+
+Events are inserted and removed in the order of their arrivals. So of equal values the oldest is first, and is the first to go.
 """
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, insort
-from typing import Any, Final, NamedTuple, TypeAlias
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from ..events import Event
 from ..values import Value, compare, number_of
@@ -28,17 +30,15 @@ class Record(NamedTuple):
     """The same, as keys that are equal where the values are."""
 
 
-Entry: TypeAlias = tuple[Any, Record]  # Any: texts in one list, numbers in the other
-"""A value in an order, and its event."""
-Run: TypeAlias = tuple[list[Entry], int, int]
+Found: TypeAlias = tuple[Record, ...]
+"""An event for each pattern."""
+Run: TypeAlias = tuple[list[Record], int, int]
 """A slice of a list, from its begin to its end."""
+Bounds: TypeAlias = Sequence[tuple[str, Any]]  # Any: values
+"""What values are compared to, and how."""
 
-LAST: Final = (math.inf,)
-"""In the place of an event: after all others."""
 NO_KEY: Final = object()
 """Of what equals nothing, not even itself."""
-NOTHING: Final[tuple[int, tuple[Run, ...]]] = (0, ())
-"""What is found where nothing is."""
 
 
 def equality_key(value: Value) -> object:
@@ -59,102 +59,184 @@ def equality_key(value: Value) -> object:
     return value
 
 
-class Bucket:
-    """The events of one key, sorted."""
+class Sorted:
+    """Events in the order of values."""
 
-    __slots__ = ("numbers", "numerals", "texts")
+    __slots__ = ("records", "values")
 
     def __init__(self) -> None:
-        self.numbers: list[Entry] = []
-        self.texts: list[Entry] = []
-        self.numerals: list[Entry] = []
+        self.values: list[Any] = []  # Any: texts in one, numbers in another
+        self.records: list[Record] = []
+        """Those of the values, by place."""
+
+    def insert(self, value: Any, record: Record) -> None:  # Any: as above
+        """An event, newer than all others."""
+        values = self.values
+        if not values or values[-1] <= value:
+            values.append(value)
+            self.records.append(record)
+        else:
+            at = bisect_right(values, value)
+            values.insert(at, value)
+            self.records.insert(at, record)
+
+    def remove(self, value: Any) -> None:  # Any: as above
+        """The oldest event of a value leaves."""
+        at = bisect_left(self.values, value)
+        del self.values[at], self.records[at]
+
+    def run(self, bounds: Bounds) -> Run:
+        """Those whose values compare so to all bounds, which are in order with them."""
+        values = self.values
+        begin, end = 0, len(values)
+        for operator, value in bounds:
+            if operator == "<":
+                end = min(end, bisect_left(values, value))
+            elif operator == ">":
+                begin = max(begin, bisect_right(values, value))
+            elif operator == "<=":
+                end = min(end, bisect_right(values, value))
+            else:
+                begin = max(begin, bisect_left(values, value))
+        return self.records, begin, max(begin, end)
+
+
+class Bucket(Sorted):
+    """The events of one key: those whose values are numbers, and apart from them the texts."""
+
+    __slots__ = ("numerals", "texts")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: Sorted | None = None
+        self.numerals: Sorted | None = None
         """Those of the texts that read as numbers, by these."""
 
+    def insert_text(self, value: str, record: Record) -> None:
+        """An event, newer than all others."""
+        self.texts = self.texts or Sorted()
+        self.texts.insert(value, record)
+        number = number_of(value)
+        if number is not None:
+            self.numerals = self.numerals or Sorted()
+            self.numerals.insert(number, record)
 
-class Index:
-    """Events by the values of some columns, and in the order of one; what is in no order is in no bucket."""
+    def remove_text(self, value: str) -> None:
+        """The oldest event of a text leaves."""
+        self.texts = _without(self.texts, value)
+        number = number_of(value)
+        if number is not None:
+            self.numerals = _without(self.numerals, number)
 
-    __slots__ = ("_columns", "_order", "buckets", "uses")
+    def find(self, bounds: Bounds) -> Run:
+        """Those whose values compare so to the bounds; more, where some of these are texts and some are numbers."""
+        is_text = bounds[0][1].__class__ is str
+        bounds = [bound for bound in bounds if (bound[1].__class__ is str) is is_text]
+        of_numbers = [(operator, number_of(value)) for operator, value in bounds]
+        are_numbers = all(_is_number(value) for _, value in of_numbers)
+        runs = []
+        if is_text and self.texts is not None:
+            runs.append(self.texts.run(bounds))
+        if are_numbers and (is_text or all(_is_number(value) for _, value in bounds)):
+            runs.append(self.run(of_numbers))
+        if are_numbers and not is_text and self.numerals is not None:
+            runs.append(self.numerals.run(of_numbers))
+        runs = [(records, begin, end) for records, begin, end in runs if begin < end]
+        if len(runs) == 1:
+            return runs[0]
+        found = [record for records, begin, end in runs for record in records[begin:end]]
+        return found, 0, len(found)
 
-    def __init__(self, columns: tuple[int, ...], order: int | None) -> None:
-        self._columns = columns
-        self._order = order
-        self.buckets: dict[object, Bucket] = {}
+
+def _without(entries: Sorted | None, value: object) -> Sorted | None:
+    if entries is not None:
+        entries.remove(value)
+    return entries if entries is not None and entries.values else None
+
+
+Of = TypeVar("Of", list[Record], Bucket)
+
+
+class _ByKey(Generic[Of]):
+    """Events by the values of some columns."""
+
+    __slots__ = ("buckets", "key_of", "uses")
+
+    def __init__(self, columns: tuple[int, ...]) -> None:
+        self.buckets: dict[object, Of] = {}
         """By the key of the columns: its value, where there is one column."""
+        self.key_of: Callable[[tuple[Any, ...]], object] = itemgetter(*columns) if columns else _no_key
+        """From the keys of an event."""
         self.uses = 0
         """How many steps look up here."""
 
+
+class Index(_ByKey[list[Record]]):
+    """Events by the values of some columns, in the order of arrival."""
+
+    __slots__ = ()
+
     def insert(self, record: Record) -> None:
         """Let an event be found."""
-        value = record.arrival if self._order is None else record.values[self._order]
-        kind = value.__class__
-        if kind is int or (kind is float and value == value):
-            # As _bucket, which most events need not call.
-            bucket = self.buckets.get(record[4][self._columns[0]]) if len(self._columns) == 1 else None
-            entries, entry = (bucket or self._bucket(record)).numbers, (value, record)
-            if entries and entries[-1] > entry:
-                insort(entries, entry)
-            else:
-                entries.append(entry)
-        elif kind is str:
-            bucket = self._bucket(record)
-            _enter(bucket.texts, value, record)
-            number = number_of(value)
-            if number is not None:
-                _enter(bucket.numerals, number, record)
+        key = self.key_of(record[4])
+        bucket = self.buckets.get(key)
+        if bucket is None:
+            self.buckets[key] = [record]
+        else:
+            bucket.append(record)
 
     def remove(self, record: Record) -> None:
-        """Let it be found no more."""
-        value = record.arrival if self._order is None else record.values[self._order]
-        if value.__class__ is str:
-            bucket = self._bucket(record)
-            _leave(bucket.texts, value, record)
-            number = number_of(value)
-            if number is not None:
-                _leave(bucket.numerals, number, record)
-        elif _is_number(value):
-            bucket = self._bucket(record)
-            _leave(bucket.numbers, value, record)
-        else:
-            return
-        if not bucket.numbers and not bucket.texts:
-            del self.buckets[self._key(record)]
+        """Let the oldest event be found no more."""
+        key = self.key_of(record.keys)
+        bucket = self.buckets[key]
+        del bucket[0]
+        if not bucket:
+            del self.buckets[key]
 
-    def _bucket(self, record: Record) -> Bucket:
-        key = record.keys[self._columns[0]] if len(self._columns) == 1 else self._key(record)
+
+class OrderedIndex(_ByKey[Bucket]):
+    """Events by the values of some columns, and in the order of one; what is in no order is in no bucket."""
+
+    __slots__ = ("_order",)
+
+    def __init__(self, columns: tuple[int, ...], order: int) -> None:
+        super().__init__(columns)
+        self._order = order
+
+    def insert(self, record: Record) -> None:
+        """Let an event be found."""
+        value = record[3][self._order]
+        kind = value.__class__
+        is_number = kind is int or (kind is float and value == value)
+        if not is_number and kind is not str:
+            return
+        key = self.key_of(record[4])
         bucket = self.buckets.get(key)
         if bucket is None:
             bucket = self.buckets[key] = Bucket()
-        return bucket
-
-    def _key(self, record: Record) -> object:
-        if len(self._columns) == 1:
-            return record.keys[self._columns[0]]
-        return tuple(record.keys[column] for column in self._columns)
-
-    def find(self, key: object, bounds: list[tuple[str, Any]]) -> tuple[int, tuple[Run, ...]]:
-        """How many events have a key and compare so to the values of bounds, and where they are; at most, where some of the bounds
-        are texts and some are numbers."""
-        bucket = self.buckets.get(key)
-        if bucket is None:
-            return NOTHING
-        if not bounds:
-            return len(bucket.numbers), ((bucket.numbers, 0, len(bucket.numbers)),)
-        if bounds[0][1].__class__ is str:
-            bounds = [bound for bound in bounds if bound[1].__class__ is str]
-            runs = [_run(bucket.texts, bounds)] if bucket.texts else []
-            numbers = bucket.numbers
+        if is_number:
+            bucket.insert(value, record)
         else:
-            bounds = [bound for bound in bounds if bound[1].__class__ is not str]
-            runs = []
-            if bucket.numbers:
-                runs = [_run(bucket.numbers, bounds)] if all(_is_number(bound[1]) for bound in bounds) else []
-            numbers = bucket.numerals
-        if numbers:
-            of_numbers = [(operator, number_of(value)) for operator, value in bounds]
-            if all(_is_number(value) for _, value in of_numbers):
-                runs.append(_run(numbers, of_numbers))
-        return sum([end - begin for _, begin, end in runs]), tuple(runs)
+            bucket.insert_text(value, record)
+
+    def remove(self, record: Record) -> None:
+        """Let the oldest event be found no more."""
+        value = record.values[self._order]
+        is_number = _is_number(value)
+        if not is_number and value.__class__ is not str:
+            return
+        key = self.key_of(record.keys)
+        bucket = self.buckets[key]
+        if is_number:
+            bucket.remove(value)
+        else:
+            bucket.remove_text(value)
+        if not bucket.values and bucket.texts is None:
+            del self.buckets[key]
+
+
+def _no_key(keys: tuple[Any, ...]) -> object:  # Any: as Record has them
+    return ()
 
 
 def _is_number(value: object) -> bool:
@@ -162,38 +244,12 @@ def _is_number(value: object) -> bool:
     return kind is int or (kind is float and value == value)
 
 
-def _enter(entries: list[Entry], value: object, record: Record) -> None:
-    entry = (value, record)
-    if not entries or entries[-1] < entry:
-        entries.append(entry)
-    else:
-        insort(entries, entry)
-
-
-def _leave(entries: list[Entry], value: object, record: Record) -> None:
-    del entries[bisect_left(entries, (value, record))]
-
-
-def _run(entries: list[Entry], bounds: list[tuple[str, Any]]) -> Run:
-    begin, end = 0, len(entries)
-    for operator, value in bounds:
-        if operator == "<":
-            end = min(end, bisect_left(entries, (value,)))
-        elif operator == ">":
-            begin = max(begin, bisect_left(entries, (value, LAST)))
-        elif operator == "<=":
-            end = min(end, bisect_left(entries, (value, LAST)))
-        else:
-            begin = max(begin, bisect_left(entries, (value,)))
-    return entries, begin, max(begin, end)
-
-
-def are_mixed(bounds: list[tuple[str, Any]]) -> bool:
+def are_mixed(bounds: Bounds) -> bool:
     """Whether some of the bounds are texts and some are not, so that what :meth:`Index.find` finds is to be compared."""
     return len({value.__class__ is str for _, value in bounds}) > 1
 
 
-def is_within(value: object, bounds: list[tuple[str, Any]]) -> bool:
+def is_within(value: object, bounds: Bounds) -> bool:
     """Whether a value compares so to all of the bounds."""
     for operator, bound in bounds:
         order = compare(value, bound)

@@ -27,11 +27,12 @@ from ..remembered import Remembered
 from ..values import Value
 from .absence import Absences, Timers
 from .checks import Place
-from .index import Record
+from .generated import TooManySteps
+from .index import Found, Record
 from .memory import Memory
 from .plan import Plan, Shape
 from .query import TemporalQuery, Window
-from .search import Found, Search, TooManySteps
+from .search import Search
 
 MAX_EVENTS: Final = 1_000
 """That are remembered, unless said otherwise, and no more characters of them than remembered.py says; the oldest is forgotten
@@ -343,7 +344,7 @@ class _Standing:
         for roles, record in filled:
             for role in roles:
                 if role >= 0:
-                    find(role, record, True)
+                    find(role, record)
         if not found:
             return []
         found.sort()
@@ -353,7 +354,7 @@ class _Standing:
         """Its matches among remembered events, in the order in which they were completed. Raises TooManySteps."""
         found = self._search.begin(self._limits.old_steps, self._limits.old_matches)
         for record in self._memories[0].records:
-            self._search.find(0, record, False)
+            self._search.find(0, record)
         found.sort(key=lambda each: (max([record.arrival for record in each]), each))
         return self._told(found, now_s)
 

@@ -13,13 +13,13 @@ import math
 from collections import deque
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Any
+from typing import Any, overload
 
 from ..events import Event
 from ..languages.expressions import Field, Origin
 from ..remembered import Remembered
 from ..values import equal, value_at
-from .index import NO_KEY, Index, Record, equality_key
+from .index import NO_KEY, Index, OrderedIndex, Record, equality_key
 from .plan import Shape
 from .query import Window
 
@@ -36,7 +36,7 @@ class Memory:
         self._within_s = math.inf if window.within_s is None else window.within_s
         self.records: deque[Record] = deque()
         """In the order of arrival; at most ``last``."""
-        self._indexes: dict[tuple[tuple[int, ...], int | None], Index] = {}
+        self._indexes: dict[tuple[tuple[int, ...], int | None], Index | OrderedIndex] = {}
         self._values = _values(shape.fields)
         self._keyed = [column for column, is_keyed in enumerate(shape.keyed) if is_keyed]
         self.users: dict[int, list[int]] = {}
@@ -71,11 +71,15 @@ class Memory:
             for index in self._indexes.values():
                 index.remove(gone)
 
-    def use_index(self, columns: tuple[int, ...], order: int | None) -> Index:
+    @overload
+    def use_index(self, columns: tuple[int, ...], order: None) -> Index: ...
+    @overload
+    def use_index(self, columns: tuple[int, ...], order: int | None) -> Index | OrderedIndex: ...
+    def use_index(self, columns: tuple[int, ...], order: int | None) -> Index | OrderedIndex:
         """An index by these columns, of all that is remembered, until it is released as often as it was used."""
         index = self._indexes.get((columns, order))
         if index is None:
-            index = self._indexes[columns, order] = Index(columns, order)
+            index = self._indexes[columns, order] = Index(columns) if order is None else OrderedIndex(columns, order)
             for record in self.records:
                 index.insert(record)
         index.uses += 1

@@ -91,7 +91,7 @@ class Plan:
     """Of one query. Steps are made when they are first asked for: at most one for each set of bound patterns and pattern."""
 
     def __init__(self, query: TemporalQuery, relations: Relations) -> None:
-        self._relations = relations
+        self.relations = relations
         self._ready: dict[Condition, Check] = {}
         """Each test once, however many steps test it."""
         self._binders: dict[str, Place] = {}
@@ -128,6 +128,11 @@ class Plan:
         if found is None:
             found = self._steps[bound, pattern] = self._make(bound, pattern)
         return found
+
+    def keyed_by(self, place: Place, pattern: int) -> int | None:
+        """The column of a pattern whose values are to equal the one at a place, if there is one."""
+        name, columns = self._columns[place[0]][place[1]], self._columns[pattern]
+        return columns.index(name) if name in columns else None
 
     # --- classes --------------------------------------------------------------------------------------------------------------
 
@@ -239,7 +244,7 @@ class Plan:
     def _checks(self, tests: Sequence[Condition], places: Mapping[str, Place], pattern: int) -> Checks | None:
         for test in tests:
             if test not in self._ready:
-                self._ready[test] = Check(LazyTest(test, self._relations), weight_of(test), test if may_read(test) else None)
+                self._ready[test] = Check(LazyTest(test, self.relations), weight_of(test), test, may_read(test))
         return (
             Checks(
                 tuple(self._ready[test] for test in tests),

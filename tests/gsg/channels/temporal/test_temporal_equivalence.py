@@ -6,6 +6,7 @@ hypothesis has 2,000 examples a test instead of 100, runs 40,000.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -64,8 +65,8 @@ def _names(patterns: list[str]) -> list[str]:
     return sorted({word[1:] for pattern in patterns for word in pattern.replace(")", " ").split() if word.startswith("?")})
 
 
-def _text(random: Random, absences: float, windows: float) -> str:
-    count = random.choice([1, 2, 2, 3, 3])
+def _text(random: Random, counts: Sequence[int], absences: float, windows: float) -> str:
+    count = random.choice(counts)
     variables = [f"v{number}" for number in range(random.choice([3, 8, 8]))]
     items = [_pattern(random, variables) for _ in range(count)]
     bound = _names(items)
@@ -94,8 +95,11 @@ def _shown(match: Match) -> tuple[int, tuple[int, ...], str]:
     return match.number, match.arrivals, repr(sorted(match.bindings.items()))
 
 
-def _run(random: Random, *, absences: float, windows: float, goings: float) -> None:
-    max_events = random.randint(4, 12)
+def _run(
+    random: Random, *, absences: float, windows: float, goings: float, counts: Sequence[int] = (1, 2, 2, 3, 3), remembered: int = 12
+) -> None:
+    """Subscriptions to so many events, as many of which are remembered at most."""
+    max_events = random.randint(4, remembered)
     matcher = TemporalMatcher(RELATIONS, max_events=max_events, limits=UNLIMITED)
     stream = Stream(max_events)
     standing: dict[int, Subscribed] = {}
@@ -104,7 +108,7 @@ def _run(random: Random, *, absences: float, windows: float, goings: float) -> N
     now_s = 0.0
 
     def subscribe(number: int, *, is_modified: bool = False) -> None:
-        query = parse(_text(random, absences, windows), RELATIONS)
+        query = parse(_text(random, counts, absences, windows), RELATIONS)
         if is_modified:
             standing[number].end = len(told)
             matcher.modify(number, query, now_s)
@@ -171,3 +175,8 @@ def test_matches_are_the_same_with_few_indexes(indexes: int, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("gsg.channels.temporal.search.MAX_INDEXES", indexes)
         _run(Random(seed), absences=0.1, windows=0.1, goings=0.2)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_matches_of_many_patterns_are_those_of_all_combinations(seed: int) -> None:
+    _run(Random(seed), absences=0.1, windows=0.1, goings=0.1, counts=(4, 5), remembered=5)

@@ -1,0 +1,262 @@
+"""The search from some bound patterns as a Python function: loops over what indexes give, with the tests of each step inside.
+
+A function looks up all patterns that are left, so that one without any event ends it, and goes on with the one that has fewest;
+for this one the last pattern is looked up inside, and where more are left, the function of one more bound pattern is called.
+It counts its steps itself. Records are read by the numbers of their fields, as this is the innermost of all loops.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from ..languages.relations import Relations
+from ..languages.source import Source
+from .checks import Checks, Place, reading
+from .index import Index, OrderedIndex, are_mixed, is_within
+from .plan import Plan, Step
+
+Function: TypeAlias = Callable[..., int]
+"""Of the bound records in the order of their patterns, for some the arrival of the new event and the pattern it was bound to, the
+list to enter matches in, the steps that are left and how many matches there may be. Gives the steps that are left then."""
+
+MAX_TEXTS: Final = 128
+"""Texts of functions that are kept compiled; subscriptions that differ in constants alone have the same. The one used least
+recently is forgotten first. To compile one takes about a millisecond."""
+
+
+class TooManySteps(Exception):
+    """A search has looked at more events, or found more matches, than it may. The message says which."""
+
+
+class Lookup(NamedTuple):
+    """A step, and the index where it looks up, which may be by fewer columns than the step is, or in no order."""
+
+    step: Step
+    columns: tuple[int, ...]
+    order: int | None
+    events: Index | OrderedIndex
+
+
+class Generator:
+    """Makes the functions of one plan."""
+
+    def __init__(self, plan: Plan, lookups: Callable[[int], Sequence[Lookup]], more: Callable[[int], Function]) -> None:
+        self._plan = plan
+        self._lookups = lookups
+        """From bound patterns, as a set of bits, to each of the others."""
+        self._more = more
+        """The function of bound patterns, at least two of which are left."""
+
+    def start(self, pattern: int) -> Function:
+        """The function that begins with an event of a pattern, and leaves that event out of the patterns before."""
+        return _Text(self._plan, self._lookups, self._more, pattern).function((pattern,))
+
+    def extend(self, bound: int) -> Function:
+        """The function that goes on from several bound patterns."""
+        patterns = [pattern for pattern in range(len(self._plan.shapes)) if bound >> pattern & 1]
+        return _Text(self._plan, self._lookups, self._more, None).function(tuple(patterns))
+
+
+class _Text:
+    """Of one function."""
+
+    def __init__(
+        self, plan: Plan, lookups: Callable[[int], Sequence[Lookup]], more: Callable[[int], Function], start: int | None
+    ) -> None:
+        self._plan = plan
+        self._lookups = lookups
+        self._start = start
+        """The pattern of the new event; None where it is an argument."""
+        self._lines: list[str] = []
+        self._names: dict[str, object] = {"more": more}
+        """What the function calls of its own."""
+
+    def function(self, bound: tuple[int, ...]) -> Function:
+        """From these patterns."""
+        start = self._start
+        records = [f"r{pattern}" for pattern in bound]
+        self._add(1, f"def search({', '.join(records)}, {'' if start is not None else 'new, start, '}found, steps, limit):")
+        known: dict[tuple[int, str], str] = {}
+        lookups = self._find_all(bound, "return steps", 2, known)
+        if start is not None:
+            self._test(self._plan.step(0, start).checks, start, "return steps", 2)
+            self._add(2, f"new = r{start}[0]")
+        self._add(2, "append = found.append")
+        if not lookups:
+            self._add(2, f"append((r{start},))")
+        elif len(lookups) == 1:
+            self._finish(lookups[0], bound, 2)
+        else:
+            self._branch(lookups, bound, 2, known)
+        self._add(2, 'if len(found) > limit: raise TooManySteps("matches")')
+        self._add(2, "return steps")
+        made: Function = _compiled("\n".join([f"def make({', '.join(self._names)}):", *self._lines, "    return search"]))(
+            *self._names.values()
+        )
+        return made
+
+    def _add(self, depth: int, line: str) -> None:
+        self._lines.append("    " * depth + line)
+
+    def _name(self, value: object) -> str:
+        name = f"u{len(self._names)}"
+        self._names[name] = value
+        return name
+
+    # --- what comes into question ---------------------------------------------------------------------------------------------
+
+    def _find_all(self, bound: tuple[int, ...], leave: str, depth: int, known: dict[tuple[int, str], str]) -> list[Lookup]:
+        """Look up all patterns that are left, and leave where one has no event. ``known`` are the buckets at hand."""
+        # Most events come in their order, so that nothing is behind the last: such a step is most likely to find nothing.
+        lookups = sorted(self._lookups(sum(1 << pattern for pattern in bound)), key=_is_before)
+        for lookup in lookups:
+            self._find(lookup, bound, leave, depth, known)
+        return lookups
+
+    def _find(self, lookup: Lookup, bound: tuple[int, ...], leave: str, depth: int, known: dict[tuple[int, str], str]) -> None:
+        step, columns, order, index = lookup
+        pattern = step.pattern
+        joined = zip(step.columns, step.equal_to, strict=True)
+        keys = [self._key(place, bound) for column, place in joined if column in columns]
+        key = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
+        bucket = known.get((id(index), key))
+        if bucket is None:
+            bucket = known[id(index), key] = f"k{len(known)}"
+            self._add(depth, f"{bucket} = {self._name(index.buckets.get)}({key})")
+            self._add(depth, f"if {bucket} is None: {leave}")
+        if step.bounds and (order is None or len(step.bounds) > 1):
+            bounds = [f"({operator!r}, r{number}[3][{column}])" for operator, (number, column) in step.bounds]
+            self._add(depth, f"y{pattern} = [{', '.join(bounds)}]")
+        if order is None:
+            self._add(depth, f"l{pattern}, b{pattern}, e{pattern} = {bucket}, 0, len({bucket})")
+            self._add(depth, f"n{pattern} = e{pattern}")
+            return
+        if len(step.bounds) == 1:
+            self._find_range(step, bucket, leave, depth)
+        else:
+            self._add(depth, f"l{pattern}, b{pattern}, e{pattern} = {bucket}.find(y{pattern})")
+        self._add(depth, f"n{pattern} = e{pattern} - b{pattern}")
+        self._add(depth, f"if not n{pattern}: {leave}")
+
+    def _find_range(self, step: Step, bucket: str, leave: str, depth: int) -> None:
+        """Look up one range, most often of numbers among numbers, or of texts among texts."""
+        pattern = step.pattern
+        [(operator, (number, column))] = step.bounds
+        side = "left" if operator in ("<", ">=") else "right"
+        self._add(depth, f"x = r{number}[3][{column}]")
+        self._add(
+            depth, f"if (kind := x.__class__) is int or kind is float and x == x: s = {bucket} if {bucket}.texts is None else None"
+        )
+        self._add(depth, f"elif kind is str: s = None if {bucket}.values else {bucket}.texts")
+        self._add(depth, f"else: {leave}")
+        self._add(depth, f"if s is None: l{pattern}, b{pattern}, e{pattern} = {bucket}.find([({operator!r}, x)])")
+        self._add(depth, "else:")
+        self._add(depth + 1, f"l{pattern}, s = s.records, s.values")
+        if operator in ("<", "<="):
+            self._add(depth + 1, f"b{pattern}, e{pattern} = 0, bisect_{side}(s, x)")
+        else:
+            self._add(depth + 1, f"if s[-1] {'<=' if operator == '>' else '<'} x: {leave}")
+            self._add(depth + 1, f"b{pattern}, e{pattern} = bisect_{side}(s, x), len(s)")
+
+    def _key(self, place: Place, bound: tuple[int, ...]) -> str:
+        """The key of a value, of the pattern that was bound first among those that have an equal one."""
+        for pattern in bound:
+            column = self._plan.keyed_by(place, pattern)
+            if column is not None:
+                return f"r{pattern}[4][{column}]"
+        raise AssertionError(place)
+
+    # --- what is done with it -------------------------------------------------------------------------------------------------
+
+    def _branch(self, lookups: list[Lookup], bound: tuple[int, ...], depth: int, known: dict[tuple[int, str], str]) -> None:
+        """Go on with the pattern that has fewest events."""
+        numbers = [f"n{lookup.step.pattern}" for lookup in lookups]
+        self._add(depth, f"fewest = min({', '.join(numbers)})")
+        for at, lookup in enumerate(lookups):
+            self._add(depth, ("if" if at == 0 else "elif") + f" fewest == {numbers[at]}:" if at < len(lookups) - 1 else "else:")
+            self._add(depth + 1, f'if (steps := steps - fewest - {len(lookups) - 1}) < 0: raise TooManySteps("steps")')
+            self._loop(lookup, bound, depth + 1)
+            inside = (*bound, lookup.step.pattern)
+            if len(lookups) == 2:
+                [last] = self._find_all(inside, "continue", depth + 2, dict(known))
+                self._finish(last, inside, depth + 2)
+            else:
+                records = ", ".join(f"r{pattern}" for pattern in sorted(inside))
+                start = "start" if self._start is None else self._start
+                bits = sum(1 << pattern for pattern in inside)
+                self._add(depth + 2, f"steps = more({bits})({records}, new, {start}, found, steps, limit)")
+
+    def _finish(self, lookup: Lookup, bound: tuple[int, ...], depth: int) -> None:
+        """Enter a match for each event of the last pattern."""
+        self._add(depth, f'if (steps := steps - n{lookup.step.pattern}) < 0: raise TooManySteps("steps")')
+        self._loop(lookup, bound, depth)
+        self._add(depth + 1, f"append(({', '.join(f'r{pattern}' for pattern in range(len(bound) + 1))}))")
+        self._add(depth, 'if len(found) > limit: raise TooManySteps("matches")')
+
+    def _loop(self, lookup: Lookup, bound: tuple[int, ...], depth: int) -> None:
+        """Over the events that were looked up, without those that fail a test of the step."""
+        step, columns, order, _ = lookup
+        pattern = step.pattern
+        if order is None:
+            self._add(depth, f"for r{pattern} in l{pattern}:")
+        else:
+            if step.bounds[1:]:
+                self._add(depth, f"mixed = are_mixed(y{pattern})")
+            self._add(depth, f"for r{pattern} in l{pattern}[b{pattern}:e{pattern}]:")
+        depth += 1
+        if self._start is None:
+            self._add(depth, f"if r{pattern}[0] == new and {pattern} < start: continue")
+        elif pattern < self._start:
+            self._add(depth, f"if r{pattern}[0] == new: continue")
+        for column, place in zip(step.columns, step.equal_to, strict=True):
+            if column not in columns:
+                self._add(depth, f"if r{pattern}[4][{column}] != {self._key(place, bound)}: continue")
+        if step.bounds and (order is None or step.bounds[1:]):
+            needed = "" if order is None else "mixed and "
+            self._add(depth, f"if {needed}not is_within(r{pattern}[3][{step.order}], y{pattern}): continue")
+        self._test(step.checks, pattern, "continue", depth)
+
+    def _test(self, checks: Checks | None, pattern: int, leave: str, depth: int) -> None:
+        """Leave where a test does not hold. What a test costs is counted before it."""
+        if checks is None:
+            return
+        values = {name: f"r{number}[3][{column}]" for name, (number, column) in checks.bound}
+        values.update((name, f"r{pattern}[3][{column}]") for name, column in checks.columns)
+        for test, weight, condition, reads in checks.tests:
+            source = Source(self._plan.relations)
+            source.values = values
+            text = source.condition(condition)
+            cost = str(weight)
+            if reads or source.names.keys() - _NAMES.keys():
+                bindings = ", ".join(f"{name!r}: {value}" for name, value in values.items())
+                self._add(depth, f"z = {{{bindings}}}")
+                text = f"{self._name(test)}(z, {{}})"
+                if reads:
+                    cost += f" - reading({self._name(condition)}, z)"
+            self._add(depth, f'if (steps := steps - {cost}) < 0: raise TooManySteps("steps")')
+            self._add(depth, f"if not {text}: {leave}")
+
+
+def _is_before(lookup: Lookup) -> bool:
+    return lookup.order is None or all(bound.operator in ("<", "<=") for bound in lookup.step.bounds)
+
+
+_NAMES: Final[dict[str, Any]] = {  # Any: whatever the functions call
+    **Source(Relations()).names,
+    "TooManySteps": TooManySteps,
+    "are_mixed": are_mixed,
+    "bisect_left": bisect_left,
+    "bisect_right": bisect_right,
+    "is_within": is_within,
+    "reading": reading,
+}
+
+
+@lru_cache(MAX_TEXTS)
+def _compiled(text: str) -> Callable[..., Function]:
+    made: dict[str, Callable[..., Function]] = {}
+    exec(text, _NAMES, made)  # our own text
+    return made["make"]
