@@ -21,10 +21,13 @@ from .plan import Plan, Step
 Function: TypeAlias = Callable[..., int]
 """Of the bound records in the order of their patterns, for some the arrival of the new event and the pattern it was bound to, the
 list to enter matches in, the steps that are left and how many matches there may be. Gives the steps that are left then."""
+Known: TypeAlias = dict[tuple[object, ...], str]
+"""Names of what a function has looked up: buckets by index and key, what of a bucket is in order with a value, and events."""
 
 MAX_TEXTS: Final = 128
 """Texts of functions that are kept compiled; subscriptions that differ in constants alone have the same. The one used least
-recently is forgotten first. To compile one takes about a millisecond."""
+recently is forgotten first. To compile one takes about half a millisecond."""
+OVER_MATCHES: Final = 'if len(found) > limit: raise TooManySteps("matches")'
 
 
 class TooManySteps(Exception):
@@ -79,7 +82,7 @@ class _Text:
         start = self._start
         records = [f"r{pattern}" for pattern in bound]
         self._add(1, f"def search({', '.join(records)}, {'' if start is not None else 'new, start, '}found, steps, limit):")
-        known: dict[tuple[int, str], str] = {}
+        known: Known = {}
         lookups = self._find_all(bound, "return steps", 2, known)
         if start is not None:
             self._test(self._plan.step(0, start).checks, start, "return steps", 2)
@@ -87,11 +90,11 @@ class _Text:
         self._add(2, "append = found.append")
         if not lookups:
             self._add(2, f"append((r{start},))")
+            self._add(2, OVER_MATCHES)
         elif len(lookups) == 1:
             self._finish(lookups[0], bound, 2)
         else:
             self._branch(lookups, bound, 2, known)
-        self._add(2, 'if len(found) > limit: raise TooManySteps("matches")')
         self._add(2, "return steps")
         made: Function = _compiled("\n".join([f"def make({', '.join(self._names)}):", *self._lines, "    return search"]))(
             *self._names.values()
@@ -108,7 +111,7 @@ class _Text:
 
     # --- what comes into question ---------------------------------------------------------------------------------------------
 
-    def _find_all(self, bound: tuple[int, ...], leave: str, depth: int, known: dict[tuple[int, str], str]) -> list[Lookup]:
+    def _find_all(self, bound: tuple[int, ...], leave: str, depth: int, known: Known) -> list[Lookup]:
         """Look up all patterns that are left, and leave where one has no event. ``known`` are the buckets at hand."""
         # Most events come in their order, so that nothing is behind the last: such a step is most likely to find nothing.
         lookups = sorted(self._lookups(sum(1 << pattern for pattern in bound)), key=_is_before)
@@ -116,50 +119,72 @@ class _Text:
             self._find(lookup, bound, leave, depth, known)
         return lookups
 
-    def _find(self, lookup: Lookup, bound: tuple[int, ...], leave: str, depth: int, known: dict[tuple[int, str], str]) -> None:
-        step, columns, order, index = lookup
+    def _find(self, lookup: Lookup, bound: tuple[int, ...], leave: str, depth: int, known: Known) -> None:
+        """Put the events that come into question into ``l``, from ``b`` to ``e`` if they are in an order, and their number into
+        ``n``."""
+        step, columns, order, events = lookup
         pattern = step.pattern
         joined = zip(step.columns, step.equal_to, strict=True)
         keys = [self._key(place, bound) for column, place in joined if column in columns]
         key = keys[0] if len(keys) == 1 else f"({', '.join(keys)})"
-        bucket = known.get((id(index), key))
-        if bucket is None:
-            bucket = known[id(index), key] = f"k{len(known)}"
-            self._add(depth, f"{bucket} = {self._name(index.buckets.get)}({key})")
-            self._add(depth, f"if {bucket} is None: {leave}")
-        if step.bounds and (order is None or len(step.bounds) > 1):
-            bounds = [f"({operator!r}, r{number}[3][{column}])" for operator, (number, column) in step.bounds]
-            self._add(depth, f"y{pattern} = [{', '.join(bounds)}]")
-        if order is None:
-            self._add(depth, f"l{pattern}, b{pattern}, e{pattern} = {bucket}, 0, len({bucket})")
-            self._add(depth, f"n{pattern} = e{pattern}")
+        bounds = [(operator, f"r{number}[3][{column}]") for operator, (number, column) in step.bounds]
+        if (pattern, events, key, *bounds) in known:
             return
-        if len(step.bounds) == 1:
-            self._find_range(step, bucket, leave, depth)
-        else:
-            self._add(depth, f"l{pattern}, b{pattern}, e{pattern} = {bucket}.find(y{pattern})")
+        known[(pattern, events, key, *bounds)] = ""
+        bucket = known.get((events, key))
+        if bucket is None:
+            bucket = known[events, key] = f"k{len(known)}"
+            self._add(depth, f"{bucket} = {self._name(events.buckets.get)}({key})")
+            self._add(depth, f"if {bucket} is None: {leave}")
+        if order is None:
+            self._add(depth, f"l{pattern} = {bucket}")
+            self._add(depth, f"n{pattern} = len({bucket})")
+            if bounds:
+                self._add(depth, f"y{pattern} = {_listed(bounds)}")
+            return
+        self._find_range(pattern, bucket, bounds, leave, depth, known)
         self._add(depth, f"n{pattern} = e{pattern} - b{pattern}")
-        self._add(depth, f"if not n{pattern}: {leave}")
+        self._add(depth, f"if n{pattern} <= 0: {leave}")
 
-    def _find_range(self, step: Step, bucket: str, leave: str, depth: int) -> None:
-        """Look up one range, most often of numbers among numbers, or of texts among texts."""
-        pattern = step.pattern
-        [(operator, (number, column))] = step.bounds
-        side = "left" if operator in ("<", ">=") else "right"
-        self._add(depth, f"x = r{number}[3][{column}]")
-        self._add(
-            depth, f"if (kind := x.__class__) is int or kind is float and x == x: s = {bucket} if {bucket}.texts is None else None"
-        )
-        self._add(depth, f"elif kind is str: s = None if {bucket}.values else {bucket}.texts")
-        self._add(depth, f"else: {leave}")
-        self._add(depth, f"if s is None: l{pattern}, b{pattern}, e{pattern} = {bucket}.find([({operator!r}, x)])")
-        self._add(depth, "else:")
-        self._add(depth + 1, f"l{pattern}, s = s.records, s.values")
-        if operator in ("<", "<="):
-            self._add(depth + 1, f"b{pattern}, e{pattern} = 0, bisect_{side}(s, x)")
+    def _find_range(self, pattern: int, bucket: str, bounds: list[tuple[str, str]], leave: str, depth: int, known: Known) -> None:
+        """Most often of numbers among numbers, or of texts among texts."""
+        places = []
+        for at, (operator, value) in enumerate(bounds):
+            place = known.get((bucket, value))
+            if place is None:
+                place = known[bucket, value] = f"s{len(known)}"
+                x = f"x{place[1:]}"
+                self._add(depth, f"{x} = {value}")
+                self._add(depth, f"if (kind := {x}.__class__) is int or kind is float and {x} == {x}:")
+                self._add(depth + 1, f"{place} = {bucket} if {bucket}.texts is None else None")
+                self._add(depth, f"elif kind is str: {place} = None if {bucket}.values else {bucket}.texts")
+                self._add(depth, f"else: {leave}")
+            places.append(place)
+            bounds[at] = operator, f"x{place[1:]}"
+        first, *others = dict.fromkeys(places)
+        self._add(depth, f"if {' or '.join([f'{first} is None', *(f'{first} is not {other}' for other in others)])}:")
+        if len(bounds) == 1:
+            self._add(depth + 1, f"l{pattern}, b{pattern}, e{pattern} = {bucket}.find({_listed(bounds)})")
         else:
-            self._add(depth + 1, f"if s[-1] {'<=' if operator == '>' else '<'} x: {leave}")
-            self._add(depth + 1, f"b{pattern}, e{pattern} = bisect_{side}(s, x), len(s)")
+            self._add(depth + 1, f"y{pattern} = {_listed(bounds)}")
+            self._add(depth + 1, f"l{pattern}, b{pattern}, e{pattern} = {bucket}.find(y{pattern})")
+            self._add(depth + 1, f"m{pattern} = are_mixed(y{pattern})")
+        self._add(depth, "else:")
+        self._add(depth + 1, f"l{pattern}, v = {first}.records, {first}.values")
+        begins, ends = ["0"], ["len(v)"]
+        for operator, value in bounds:
+            found_at = f"bisect_{'left' if operator in ('<', '>=') else 'right'}(v, {value})"
+            if operator in ("<", "<="):
+                ends.append(found_at)
+            else:
+                # Quicker than to search, where events come in their order.
+                self._add(depth + 1, f"if v[-1] {'<=' if operator == '>' else '<'} {value}: {leave}")
+                begins.append(found_at)
+        for name, found, furthest in (("b", begins, "max"), ("e", ends, "min")):
+            text = f"{furthest}({', '.join(found[1:])})" if len(found) > 2 else found[-1]
+            self._add(depth + 1, f"{name}{pattern} = {text}")
+        if len(bounds) > 1:
+            self._add(depth + 1, f"m{pattern} = False")
 
     def _key(self, place: Place, bound: tuple[int, ...]) -> str:
         """The key of a value, of the pattern that was bound first among those that have an equal one."""
@@ -171,7 +196,7 @@ class _Text:
 
     # --- what is done with it -------------------------------------------------------------------------------------------------
 
-    def _branch(self, lookups: list[Lookup], bound: tuple[int, ...], depth: int, known: dict[tuple[int, str], str]) -> None:
+    def _branch(self, lookups: list[Lookup], bound: tuple[int, ...], depth: int, known: Known) -> None:
         """Go on with the pattern that has fewest events."""
         numbers = [f"n{lookup.step.pattern}" for lookup in lookups]
         self._add(depth, f"fewest = min({', '.join(numbers)})")
@@ -194,18 +219,14 @@ class _Text:
         self._add(depth, f'if (steps := steps - n{lookup.step.pattern}) < 0: raise TooManySteps("steps")')
         self._loop(lookup, bound, depth)
         self._add(depth + 1, f"append(({', '.join(f'r{pattern}' for pattern in range(len(bound) + 1))}))")
-        self._add(depth, 'if len(found) > limit: raise TooManySteps("matches")')
+        self._add(depth, OVER_MATCHES)
 
     def _loop(self, lookup: Lookup, bound: tuple[int, ...], depth: int) -> None:
         """Over the events that were looked up, without those that fail a test of the step."""
         step, columns, order, _ = lookup
         pattern = step.pattern
-        if order is None:
-            self._add(depth, f"for r{pattern} in l{pattern}:")
-        else:
-            if step.bounds[1:]:
-                self._add(depth, f"mixed = are_mixed(y{pattern})")
-            self._add(depth, f"for r{pattern} in l{pattern}[b{pattern}:e{pattern}]:")
+        events = f"l{pattern}" if order is None else f"l{pattern}[b{pattern}:e{pattern}]"
+        self._add(depth, f"for r{pattern} in {events}:")
         depth += 1
         if self._start is None:
             self._add(depth, f"if r{pattern}[0] == new and {pattern} < start: continue")
@@ -215,7 +236,7 @@ class _Text:
             if column not in columns:
                 self._add(depth, f"if r{pattern}[4][{column}] != {self._key(place, bound)}: continue")
         if step.bounds and (order is None or step.bounds[1:]):
-            needed = "" if order is None else "mixed and "
+            needed = "" if order is None else f"m{pattern} and "
             self._add(depth, f"if {needed}not is_within(r{pattern}[3][{step.order}], y{pattern}): continue")
         self._test(step.checks, pattern, "continue", depth)
 
@@ -238,6 +259,10 @@ class _Text:
                     cost += f" - reading({self._name(condition)}, z)"
             self._add(depth, f'if (steps := steps - {cost}) < 0: raise TooManySteps("steps")')
             self._add(depth, f"if not {text}: {leave}")
+
+
+def _listed(bounds: Sequence[tuple[str, str]]) -> str:
+    return f"[{', '.join(f'({operator!r}, {value})' for operator, value in bounds)}]"
 
 
 def _is_before(lookup: Lookup) -> bool:
