@@ -338,13 +338,11 @@ class _Standing:
                 for role in roles:
                     if role < 0:
                         self.absences.happened(~role, record)
+            filled = [([role for role in roles if role >= 0], record) for roles, record in filled]
         if not is_possible:
             return []
-        find = self._search.find
-        for roles, record in filled:
-            for role in roles:
-                if role >= 0:
-                    find(role, record)
+        for patterns, record in filled:
+            self._search.find(patterns, record)
         if not found:
             return []
         found.sort()
@@ -354,7 +352,7 @@ class _Standing:
         """Its matches among remembered events, in the order in which they were completed. Raises TooManySteps."""
         found = self._search.begin(self._limits.old_steps, self._limits.old_matches)
         for record in self._memories[0].records:
-            self._search.find(0, record)
+            self._search.find((0,), record)
         found.sort(key=lambda each: (max([record.arrival for record in each]), each))
         return self._told(found, now_s)
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from operator import itemgetter
-from typing import Any, overload
+from typing import Any, Final, overload
 
 from ..events import Event
 from ..languages.expressions import Field, Origin
@@ -22,6 +23,8 @@ from ..values import equal, value_at
 from .index import NO_KEY, Index, OrderedIndex, Record, equality_key
 from .plan import Shape
 from .query import Window
+
+_record: Final[Callable[[tuple[Any, ...]], Record]] = partial(tuple.__new__, Record)  # Any: of each field; a third of Record(...)
 
 
 class Memory:
@@ -37,14 +40,25 @@ class Memory:
         self.records: deque[Record] = deque()
         """In the order of arrival; at most ``last``."""
         self._indexes: dict[tuple[tuple[int, ...], int | None], Index | OrderedIndex] = {}
-        self._values = _values(shape.fields)
+        names = [field.path[0] for field in shape.fields if field is not None and _is_at_top(field)]
+        self._of_fields = itemgetter(*names) if 1 < len(names) == len(shape.fields) else None
+        """The values of all columns from the fields of an event, where that is enough."""
+        self._inserts: list[Callable[[Record], None]] = []
+        """Of the indexes."""
+        self._same = shape.same
         self._keyed = [column for column, is_keyed in enumerate(shape.keyed) if is_keyed]
         self.users: dict[int, list[int]] = {}
         """Subscriptions, and what the memory is to each: their roles."""
 
     def insert(self, event: Event, arrival: int, time_s: float) -> Record | None:
         """An event that meets the condition arrives. None for one whose values are not to be kept."""
-        values = keys = self._values(event, arrival)
+        of_fields = self._of_fields
+        values: tuple[Any, ...]  # Any: values
+        if of_fields is not None:
+            values = of_fields(event.fields)
+        else:
+            values = tuple([_value(field, event, arrival) for field in self.shape.fields])
+        keys = values
         for column in self._keyed:
             value = values[column]
             if value.__class__ is not str and value.__class__ is not int:
@@ -53,20 +67,22 @@ class Memory:
                     return None
                 if key is not value:
                     keys = (*keys[:column], key, *keys[column + 1 :])
-        for one, other in self.shape.same:
+        for one, other in self._same:
             if not equal(values[one], values[other]):
                 return None
-        record = tuple.__new__(Record, (arrival, time_s, event, values, keys))  # half the time of Record(...)
+        record = _record((arrival, time_s, event, values, keys))
         self.records.append(record)
-        for index in self._indexes.values():
-            index.insert(record)
+        for insert in self._inserts:
+            insert(record)
         return record
 
     def forget(self, arrivals: int, now_s: float) -> None:
         """Let go of what has left the window, after so many arrivals."""
         records = self.records
-        gone_by = max(arrivals - self._last, self._remembered.forgotten)
-        while records and (records[0].arrival <= gone_by or records[0].time_s + self._within_s <= now_s):
+        while records:
+            arrival, time_s, *_ = records[0]
+            if arrivals - self._last < arrival > self._remembered.forgotten and time_s + self._within_s > now_s:
+                return
             gone = records.popleft()
             for index in self._indexes.values():
                 index.remove(gone)
@@ -80,6 +96,7 @@ class Memory:
         index = self._indexes.get((columns, order))
         if index is None:
             index = self._indexes[columns, order] = Index(columns) if order is None else OrderedIndex(columns, order)
+            self._inserts.append(index.insert)
             for record in self.records:
                 index.insert(record)
         index.uses += 1
@@ -91,14 +108,11 @@ class Memory:
         index.uses -= 1
         if not index.uses:
             del self._indexes[columns, order]
+            self._inserts.remove(index.insert)
 
 
-def _values(fields: tuple[Field | None, ...]) -> Callable[[Event, int], tuple[Any, ...]]:
-    names = [field.path[0] for field in fields if field is not None and field.origin is Origin.EVENT and len(field.path) == 1]
-    if len(names) == len(fields) and len(names) > 1:
-        of_fields = itemgetter(*names)
-        return lambda event, arrival: of_fields(event.fields)
-    return lambda event, arrival: tuple(_value(field, event, arrival) for field in fields)
+def _is_at_top(field: Field) -> bool:
+    return field.origin is Origin.EVENT and len(field.path) == 1
 
 
 def _value(field: Field | None, event: Event, arrival: int) -> object:

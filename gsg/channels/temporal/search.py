@@ -7,7 +7,7 @@ patterns is a function (generated.py), made when it is first needed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from .generated import Function, Generator, Lookup, TooManySteps
@@ -52,13 +52,18 @@ class Search:
         if self._steps < 0:
             raise TooManySteps("steps")
 
-    def find(self, pattern: int, record: Record) -> None:
-        """Enter all matches in which an event stands for a pattern, and not for one before: from all patterns for which it can
-        stand, each match is found once. Raises TooManySteps."""
-        start = self._starts[pattern]
-        if start is None:
-            start = self._starts[pattern] = self._generator.start(pattern)
-        self._steps = start(record, self._found, self._steps, self._matches)
+    def find(self, patterns: Iterable[int], record: Record) -> None:
+        """Enter all matches in which an event stands for one of the patterns, and not for one before: where these are all for which
+        it can stand, in the order of their numbers, each match is found once. Raises TooManySteps."""
+        found, steps, matches = self._found, self._steps, self._matches
+        for pattern in patterns:
+            start = self._starts[pattern] or self._start(pattern)
+            steps = start(record, found, steps, matches)
+        self._steps = steps
+
+    def _start(self, pattern: int) -> Function:
+        start = self._starts[pattern] = self._generator.start(pattern)
+        return start
 
     def _more(self, bound: int) -> Function:
         function = self._extensions.get(bound)
