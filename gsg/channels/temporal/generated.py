@@ -8,19 +8,20 @@ It counts its steps itself. Records are read by the numbers of their fields, as 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..languages.relations import Relations
 from ..languages.source import Source
 from .checks import Checks, Place, reading
-from .index import Index, OrderedIndex, are_mixed, is_within
+from .index import Found, Index, OrderedIndex, are_mixed, is_within
 from .plan import Plan, Step
 
 Function: TypeAlias = Callable[..., int]
 """Of the bound records in the order of their patterns, for some the arrival of the new event and the pattern it was bound to, the
 list to enter matches in, the steps that are left and how many matches there may be. Gives the steps that are left then."""
+Made = TypeVar("Made")
 Known: TypeAlias = dict[tuple[object, ...], str]
 """Names of what a function has looked up: buckets by index and key, what of a bucket is in order with a value, and events."""
 
@@ -285,3 +286,14 @@ def _compiled(text: str) -> Callable[..., Function]:
     made: dict[str, Callable[..., Function]] = {}
     exec(text, _NAMES, made)  # our own text
     return made["make"]
+
+
+@cache
+def reporter(patterns: int) -> Callable[[Callable[..., Made], int, Iterable[Found], object], list[Made]]:
+    """What makes matches of events found for so many patterns: of the number of a subscription, the events, what was found, and
+    something that they have in common."""
+    events = ", ".join(f"each[{pattern}][2]" for pattern in range(patterns))
+    made: Callable[..., list[Made]] = eval(
+        f"lambda make, number, found, places: [make(number, ({events},), each, places) for each in found]"
+    )
+    return made

@@ -9,10 +9,9 @@ matcher alone. It is told of time and has none of its own: :attr:`TemporalMatche
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 import msgspec
@@ -27,7 +26,7 @@ from ..remembered import Remembered
 from ..values import Value
 from .absence import Absences, Timers
 from .checks import Place
-from .generated import TooManySteps
+from .generated import TooManySteps, reporter
 from .index import Found, Record
 from .memory import Memory
 from .plan import Plan, Shape
@@ -59,23 +58,17 @@ class Limits:
     """Matches that wait for an absence."""
 
 
-_EVENT: Final[Callable[[Record], Event]] = itemgetter(Record._fields.index("event"))
-
-
-class Match(msgspec.Struct, eq=False):
-    """Events that are as a subscription says."""
+class Match(msgspec.Struct, eq=False, gc=False):
+    """Events that are as a subscription says. They are in no circle, so Python's collection of garbage need not look at them."""
 
     number: int
     """Of the subscription."""
+    events: tuple[Event, ...]
+    """By pattern; one event may be there several times."""
     _found: Found
     _places: tuple[tuple[str, Place], ...]
     due_s: float | None = None
     """When its absences were over; None where that was before its last event."""
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """By pattern; one event may be there several times."""
-        return tuple(map(_EVENT, self._found))
 
     @property
     def arrivals(self) -> tuple[int, ...]:
@@ -322,6 +315,7 @@ class _Standing:
         self._distinct = list(dict.fromkeys((*absent, *memories)))
         self._limits = limits
         self._search = Search(plan, memories)
+        self._matches = reporter(len(memories))
         self.absences = Absences(number, plan.absences, absent, timers, self._search.spend)
 
     def happened(self, filled: list[tuple[list[int], Record]], arrivals: int, now_s: float) -> list[Match]:
@@ -358,8 +352,7 @@ class _Standing:
 
     def _told(self, found: list[Found], now_s: float) -> list[Match]:
         if not self._plan.absences:
-            number, places = self._number, self._plan.bindings
-            return [Match(number, each, places) for each in found]
+            return self._matches(Match, self._number, found, self._plan.bindings)
         told = []
         for each in found:
             waiting = self.absences.begin(each)
@@ -374,7 +367,9 @@ class _Standing:
 
     def match(self, found: Found, due_s: float | None) -> Match:
         """What is told of a match."""
-        return Match(self._number, found, self._plan.bindings, due_s)
+        [match] = self._matches(Match, self._number, [found], self._plan.bindings)
+        match.due_s = due_s
+        return match
 
     def close(self) -> Iterator[tuple[int, Memory]]:
         """Nothing waits any more, and its memories are released: by role."""
