@@ -105,13 +105,14 @@ class TemporalTickets:
             chosen[kept.number, kept.moment] = self._last_kept
         for match in matches:
             waits = self._waits[match.number]
-            if not all(_may_notice(waits.ticket, event) for event in match.events):
+            if not _may_notice(waits.ticket, match):
                 continue
             way = waits.ticket.asked.deliver
-            key = match.number, match.moment
             if way is Deliver.EACH or way is Deliver.ONCE:
                 chosen[match] = waits, match
-            elif way is Deliver.LAST:
+                continue
+            key = match.number, match.moment
+            if way is Deliver.LAST:
                 chosen.pop(key, None)
                 chosen[key] = waits, match
             elif key != self._first_told:
@@ -132,7 +133,9 @@ class TemporalTickets:
 
 def fields_of_match(match: Match) -> dict[str, Value]:
     """The event as which a match is delivered."""
-    return {**match.bindings, "events": [event.fields for event in match.events]}
+    fields = match.bindings
+    fields["events"] = [event.fields for event in match.events]
+    return fields
 
 
 def readers_of_match(match: Match) -> frozenset[str] | None:
@@ -141,5 +144,6 @@ def readers_of_match(match: Match) -> frozenset[str] | None:
     return frozenset.intersection(*named) if named else None
 
 
-def _may_notice(ticket: Ticket, event: Event) -> bool:
-    return event.readers is None or ticket.asker in event.readers
+def _may_notice(ticket: Ticket, match: Match) -> bool:
+    readers = readers_of_match(match)
+    return readers is None or ticket.asker in readers

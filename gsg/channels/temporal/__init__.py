@@ -1,7 +1,8 @@
 """The temporal language: subscriptions to several events together, in order, in a window, and to events that stay away.
 
 What it is not: it knows no channels, consumers or clocks; who calls it says what time it is, and delivers what it finds. Open
-grammar.py for the language, then matcher.py: plan.py, memory.py, search.py and absence.py are its steps, in this order.
+grammar.py for the language, then matcher.py: plan.py, memory.py, search.py (whose loops generated.py writes) and absence.py are
+its steps, in this order.
 """
 
 from __future__ import annotations

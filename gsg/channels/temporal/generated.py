@@ -171,15 +171,15 @@ class _Text:
             self._add(depth + 1, f"l{pattern}, b{pattern}, e{pattern} = {bucket}.find(y{pattern})")
             self._add(depth + 1, f"m{pattern} = are_mixed(y{pattern})")
         self._add(depth, "else:")
-        self._add(depth + 1, f"l{pattern}, v = {first}.records, {first}.values")
-        begins, ends = ["0"], ["len(v)"]
+        self._add(depth + 1, f"l{pattern}, values = {first}.records, {first}.values")
+        begins, ends = ["0"], ["len(values)"]
         for operator, value in bounds:
-            found_at = f"bisect_{'left' if operator in ('<', '>=') else 'right'}(v, {value})"
+            found_at = f"bisect_{'left' if operator in ('<', '>=') else 'right'}(values, {value})"
             if operator in ("<", "<="):
                 ends.append(found_at)
             else:
                 # Quicker than to search, where events come in their order.
-                self._add(depth + 1, f"if v[-1] {'<=' if operator == '>' else '<'} {value}: {leave}")
+                self._add(depth + 1, f"if values[-1] {'<=' if operator == '>' else '<'} {value}: {leave}")
                 begins.append(found_at)
         for name, found, furthest in (("b", begins, "max"), ("e", ends, "min")):
             text = f"{furthest}({', '.join(found[1:])})" if len(found) > 2 else found[-1]
@@ -296,4 +296,12 @@ def reporter(patterns: int) -> Callable[[Callable[..., Made], int, Iterable[Foun
     made: Callable[..., list[Made]] = eval(
         f"lambda make, number, found, places: [make(number, ({events},), each, places) for each in found]"
     )
+    return made
+
+
+@lru_cache(MAX_TEXTS)
+def binder(places: tuple[tuple[str, Place], ...]) -> Callable[[Found], dict[str, Any]]:  # Any: values
+    """What reads the values at places, by name, of what was found."""
+    values = ", ".join(f"{name!r}: found[{pattern}][3][{column}]" for name, (pattern, column) in places)
+    made: Callable[[Found], dict[str, Any]] = eval(f"lambda found: {{{values}}}")  # our own text
     return made

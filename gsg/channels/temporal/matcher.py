@@ -9,7 +9,7 @@ matcher alone. It is told of time and has none of its own: :attr:`TemporalMatche
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Final, NamedTuple
@@ -25,8 +25,7 @@ from ..matchers.matcher import Matcher
 from ..remembered import Remembered
 from ..values import Value
 from .absence import Absences, Timers
-from .checks import Place
-from .generated import TooManySteps, reporter
+from .generated import TooManySteps, binder, reporter
 from .index import Found, Record
 from .memory import Memory
 from .plan import Plan, Shape
@@ -66,7 +65,7 @@ class Match(msgspec.Struct, eq=False, gc=False):
     events: tuple[Event, ...]
     """By pattern; one event may be there several times."""
     _found: Found
-    _places: tuple[tuple[str, Place], ...]
+    _bindings_of: Callable[[Found], dict[str, Value]]
     due_s: float | None = None
     """When its absences were over; None where that was before its last event."""
 
@@ -82,8 +81,8 @@ class Match(msgspec.Struct, eq=False, gc=False):
 
     @property
     def bindings(self) -> dict[str, Value]:
-        """What each variable is bound to, in the first pattern that has it."""
-        return {name: self._found[pattern].values[column] for name, (pattern, column) in self._places}
+        """What each variable is bound to, in the first pattern that has it. Another dict each time."""
+        return self._bindings_of(self._found)
 
     def __repr__(self) -> str:
         return f"Match(number={self.number}, arrivals={self.arrivals}, bindings={self.bindings})"
@@ -316,6 +315,7 @@ class _Standing:
         self._limits = limits
         self._search = Search(plan, memories)
         self._matches = reporter(len(memories))
+        self._bindings_of = binder(plan.bindings)
         self.absences = Absences(number, plan.absences, absent, timers, self._search.spend)
 
     def happened(self, filled: list[tuple[list[int], Record]], arrivals: int, now_s: float) -> list[Match]:
@@ -352,7 +352,7 @@ class _Standing:
 
     def _told(self, found: list[Found], now_s: float) -> list[Match]:
         if not self._plan.absences:
-            return self._matches(Match, self._number, found, self._plan.bindings)
+            return self._matches(Match, self._number, found, self._bindings_of)
         told = []
         for each in found:
             waiting = self.absences.begin(each)
@@ -367,7 +367,7 @@ class _Standing:
 
     def match(self, found: Found, due_s: float | None) -> Match:
         """What is told of a match."""
-        [match] = self._matches(Match, self._number, [found], self._plan.bindings)
+        [match] = self._matches(Match, self._number, [found], self._bindings_of)
         match.due_s = due_s
         return match
 
