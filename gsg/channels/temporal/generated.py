@@ -28,11 +28,26 @@ Known: TypeAlias = dict[tuple[object, ...], str]
 MAX_TEXTS: Final = 128
 """Texts of functions that are kept compiled; subscriptions that differ in constants alone have the same. The one used least
 recently is forgotten first. To compile one takes about half a millisecond."""
+MAX_INSIDE: Final = 32
+"""Steps that the tests cost together which stand in the function at one place. What is tested beyond is called."""
 OVER_MATCHES: Final = 'if len(found) > limit: raise TooManySteps("matches")'
 
 
 class TooManySteps(Exception):
     """A search has looked at more events, or found more matches, than it may. The message says which."""
+
+
+SHARED: Final = Source(Relations()).names
+"""What tests may call and stand in a function."""
+NAMES: Final[dict[str, Any]] = {  # Any: whatever the functions call
+    **SHARED,
+    "TooManySteps": TooManySteps,
+    "are_mixed": are_mixed,
+    "bisect_left": bisect_left,
+    "bisect_right": bisect_right,
+    "is_within": is_within,
+    "reading": reading,
+}
 
 
 class Lookup(NamedTuple):
@@ -189,11 +204,8 @@ class _Text:
 
     def _key(self, place: Place, bound: tuple[int, ...]) -> str:
         """The key of a value, of the pattern that was bound first among those that have an equal one."""
-        for pattern in bound:
-            column = self._plan.keyed_by(place, pattern)
-            if column is not None:
-                return f"r{pattern}[4][{column}]"
-        raise AssertionError(place)
+        columns = ((pattern, self._plan.keyed_by(place, pattern)) for pattern in bound)
+        return next(f"r{pattern}[4][{column}]" for pattern, column in columns if column is not None)
 
     # --- what is done with it -------------------------------------------------------------------------------------------------
 
@@ -247,19 +259,25 @@ class _Text:
             return
         values = {name: f"r{number}[3][{column}]" for name, (number, column) in checks.bound}
         values.update((name, f"r{pattern}[3][{column}]") for name, column in checks.columns)
-        for test, weight, condition, reads in checks.tests:
+        tests = list(checks.tests)
+        room = MAX_INSIDE
+        while tests and (room := room - tests[0].weight) >= 0 and not tests[0].reads:
             source = Source(self._plan.relations)
             source.values = values
-            text = source.condition(condition)
-            cost = str(weight)
-            if reads or source.names.keys() - _NAMES.keys():
-                bindings = ", ".join(f"{name!r}: {value}" for name, value in values.items())
-                self._add(depth, f"z = {{{bindings}}}")
-                text = f"{self._name(test)}(z, {{}})"
-                if reads:
-                    cost += f" - reading({self._name(condition)}, z)"
-            self._add(depth, f'if (steps := steps - {cost}) < 0: raise TooManySteps("steps")')
+            text = source.condition(tests[0].condition)
+            if source.names.keys() != SHARED.keys():
+                break  # it calls something of its own
+            self._add(depth, f'if (steps := steps - {tests.pop(0).weight}) < 0: raise TooManySteps("steps")')
             self._add(depth, f"if not {text}: {leave}")
+        if tests:
+            bindings = ", ".join(f"{name!r}: {value}" for name, value in values.items())
+            self._add(depth, f"bindings = {{{bindings}}}")
+            self._add(depth, f"for test, weight, condition, reads in {self._name(tests)}:")
+            self._add(depth + 1, "steps -= weight + reading(condition, bindings) if reads else weight")
+            self._add(depth + 1, 'if steps < 0: raise TooManySteps("steps")')
+            self._add(depth + 1, "if not test(bindings, {}): break")
+            self._add(depth, "else: test = None")
+            self._add(depth, f"if test is not None: {leave}")
 
 
 def _listed(bounds: Sequence[tuple[str, str]]) -> str:
@@ -270,21 +288,10 @@ def _is_before(lookup: Lookup) -> bool:
     return lookup.order is None or all(bound.operator in ("<", "<=") for bound in lookup.step.bounds)
 
 
-_NAMES: Final[dict[str, Any]] = {  # Any: whatever the functions call
-    **Source(Relations()).names,
-    "TooManySteps": TooManySteps,
-    "are_mixed": are_mixed,
-    "bisect_left": bisect_left,
-    "bisect_right": bisect_right,
-    "is_within": is_within,
-    "reading": reading,
-}
-
-
 @lru_cache(MAX_TEXTS)
 def _compiled(text: str) -> Callable[..., Function]:
     made: dict[str, Callable[..., Function]] = {}
-    exec(text, _NAMES, made)  # our own text
+    exec(text, NAMES, made)  # our own text
     return made["make"]
 
 
