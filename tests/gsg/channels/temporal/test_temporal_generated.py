@@ -52,8 +52,10 @@ def test_steps_of_any_number_of_patterns_are_limited(count: int, steps: int) -> 
         ("(> (+ ?a ?b) 0) (> (+ ?a ?b) 9)", 3 + 3 * (3 + 3)),
         ("(> (+ ?a ?b) 9) (> (+ ?a ?b) 0)", 3 + 3 * 3),
         ('(or (prefix ?b "x") (= ?a 9))', 3 + 3 * (2 + 1)),
+        ("(> (+ ?a ?b) 0) (> (+ ?a ?b) 1e999) (> (+ ?a ?b) 0)", 3 + 3 * (3 + 3)),
+        (" ".join(f"(> (+ ?a ?b) {-number})" for number in range(20)) + " (< (+ ?a ?b) 0)", 3 + 3 * 21 * 3),
     ],
-    ids=["one", "both", "the first alone", "a relation"],
+    ids=["one", "both", "the first alone", "a relation", "no literal", "more than stand inside"],
 )
 def test_tests_inside_of_a_function_are_steps(test: str, steps: int) -> None:
     text = f"(event (a ?a)) (event (b ?b)) (test {test})"
