@@ -179,4 +179,5 @@ def test_matches_are_the_same_with_few_indexes(indexes: int, seed: int) -> None:
 
 @given(seed=st.integers(0, 2**32 - 1))
 def test_matches_of_many_patterns_are_those_of_all_combinations(seed: int) -> None:
-    _run(Random(seed), absences=0.1, windows=0.1, goings=0.1, counts=(4, 5), remembered=5)
+    # Without absences: of so many matches, some would be due at the call after the next (MAX_DUE).
+    _run(Random(seed), absences=0.0, windows=0.1, goings=0.1, counts=(4, 5), remembered=5)
