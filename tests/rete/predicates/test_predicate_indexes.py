@@ -70,6 +70,28 @@ def test_prefixes_and_substrings_pass_what_the_texts_say(seed: int) -> None:
         assert found[1] == sum(1 << each for each, part in live.items() if part in text)
 
 
+def test_a_part_waits_under_what_few_parts_have() -> None:
+    substrings = Substrings()
+    for number, part in enumerate(["a.exe", "b.exe", "c.exe", "run.exe"]):
+        substrings.insert(part, 1 << number)
+
+    assert not substrings._under.keys() & {tuple("exe")}
+    assert [*substrings._under.values()] == [{part: None} for part in ("a.exe", "b.exe", "c.exe", "run.exe")]
+    for number, part in enumerate(["a.exe", "b.exe", "c.exe", "run.exe"]):
+        substrings.remove(part, 1 << number)
+    assert (substrings._under, substrings._parts_with) == ({}, {})
+
+
+@pytest.mark.parametrize("length", [0, 2, 3, 50, 400])
+def test_few_parts_and_long_texts_are_searched_alike(length: int) -> None:
+    substrings, text = Substrings(), ("abcd" * 100)[:length]
+    parts = ["", "a", "ab", "abc", "bcda", "cdab" * 3, "ac", "abcab"]
+    for number, part in enumerate(parts):
+        substrings.insert(part, 1 << number)
+
+    assert sorted(substrings.texts_of(text)) == sorted(part for part in parts if part in text)
+
+
 def test_equalities_forget_what_nobody_asks_for() -> None:
     index = Equalities()
     index.insert("a", 1)
