@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from ..languages.expressions import And, Comparison, Condition, Constant, Exists, Expression, Field, Or, Origin, Relation
-from ..languages.relations import literals_of
+from ..languages.relations import CI, literals_of
 from ..languages.signature import required_fields
+from .pattern_literals import required_texts
 from .text_tests import TEXT_TESTS, is_rare, looked_up
 
 ANY_VALUE: Final = object()
@@ -78,12 +79,15 @@ def _lookups(condition: Condition, crowd: Crowd) -> list[Access]:
 def _text_tests(relation: str, constants: Iterable[Expression]) -> tuple[str, dict[str, None]]:
     """The test that is looked up for a relation, and the texts of which one passes it; none for another relation.
 
-    What is as a wildcard says contains its longest piece.
+    What is as a wildcard says contains its longest piece, and that in which a regular expression is found what this requires.
     """
     texts = [str(one.value) for one in constants if isinstance(one, Constant)]
     if relation.startswith("wildcard"):
         texts = [max(literals_of(text), key=len) for text in texts]
         relation = relation.replace("wildcard", "contains")
+    elif relation.removesuffix(CI) == "regex":
+        texts = [max(required_texts(text), key=len, default="") for text in texts]
+        relation = "contains-ci"
     return relation, dict.fromkeys(looked_up(relation, text) for text in texts if relation in TEXT_TESTS)
 
 

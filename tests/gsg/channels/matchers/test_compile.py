@@ -137,7 +137,9 @@ PLACES = {
     "no wildcard without a piece": ('(wildcard a "*")', [("a", ANY_VALUE, "=")]),
     "no empty suffix": ('(suffix a "")', [("a", ANY_VALUE, "=")]),
     "an empty text": ('(=-ci a "")', [("a", "", "=-ci")]),
-    "no regular expression": ('(regex a "abc")', [("a", ANY_VALUE, "=")]),
+    "the longest text that a regular expression requires": ('(regex a "x.*aBcd?")', [("a", "abc", "contains-ci")]),
+    "each of some regular expressions": ('(regex-ci a "abc" "bcd")', [("a", "abc", "contains-ci"), ("a", "bcd", "contains-ci")]),
+    "no regular expression that requires no text": ('(regex a "abc" "b|c")', [("a", ANY_VALUE, "=")]),
     "one of each part of an or": ('(or (suffix a "x") (exists b))', [("a", "x", "suffix"), ("b", ANY_VALUE, "=")]),
 }
 
