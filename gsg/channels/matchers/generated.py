@@ -13,8 +13,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..languages.expressions import And, Comparison, Condition, Constant, Exists, Field, Origin, Relation, fields_of
 from ..languages.relations import Relations
-from ..languages.source import Source, folded_fields
+from ..languages.source import folded_fields
 from ..values import Fields
+from .searches import SearchSource
 
 Program: TypeAlias = Callable[[Fields, Fields, Callable[[int], None]], None]
 """Of the fields of an event and its environment, it calls what it is given with the number of each condition that holds."""
@@ -36,7 +37,7 @@ def parts_of(condition: Condition) -> tuple[Condition, ...]:
 
 def generate(conditions: Mapping[int, Iterable[Condition]], relations: Relations) -> Program:
     """The function of conditions, each given as parts that are to hold all together. It takes some 0.1 ms a condition to make."""
-    source = Source(relations)
+    source = SearchSource(relations)
     items = [_Item(number, tuple(parts)) for number, parts in conditions.items()]
     items = _with_weaker_comparisons(items)
     names = Counter(
@@ -59,7 +60,7 @@ def generate(conditions: Mapping[int, Iterable[Condition]], relations: Relations
     return made["program"]
 
 
-def _write(items: list[_Item], source: Source, lines: list[str], depth: int) -> None:
+def _write(items: list[_Item], source: SearchSource, lines: list[str], depth: int) -> None:
     indent = "    " * depth
     lines += [f"{indent}found({item.number})" for item in items if not item.parts]
     left = [item for item in items if item.parts]
