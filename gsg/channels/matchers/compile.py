@@ -9,6 +9,7 @@ beside it. While an event is matched at most TESTS tests and one function are ma
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 from ..languages.expressions import And, Condition
@@ -18,12 +19,23 @@ from .access import ANY_VALUE, EQUAL, EVERYWHERE, Access, accesses_of, is_implie
 from .generated import Program, parts_of
 from .leaf import Effort, Leaf
 from .memory import Memory
+from .sample import SIZE, Sample
 from .text_tests import REMEMBERED_BYTES, TextTests
 
 LEAF: Final = 32
 """Conditions of a leaf; of more, those that require a second test go into buckets under that, however many are left."""
 CHUNK: Final = 64
 """Conditions of one function; a larger leaf has several."""
+SAMPLED: Final = 16
+"""Of so many events, one is kept for a while, to see how often tests are passed."""
+OFTEN: Final = SIZE // 8
+"""Events of those kept, which pass the test of a condition, from which on another test is looked for."""
+SELDOM: Final = 4
+"""How many times fewer events have to pass that."""
+MANY: Final = 1_000_000
+"""Conditions that wait under a test count as much as one of these events."""
+RECONSIDERED: Final = 4
+"""Conditions for which another test is looked for while one event is matched."""
 TESTS: Final = 32
 """Tests of single conditions that are made while one event is matched; beyond, conditions are tried by their definition."""
 
@@ -215,6 +227,10 @@ class _Tables:
             bucket = self._bucket(access) or self._add_bucket(access)
             bucket.put(number, _rest_of(condition, access), self._memory)
 
+    def places_of(self, number: int) -> tuple[Access, ...]:
+        """The tests under which a condition waits."""
+        return self._places[number]
+
     def remove(self, number: int, condition: Condition) -> bool:
         """Let a condition wait no more; whether it did."""
         places = self._places.pop(number, None)
@@ -259,7 +275,10 @@ class _Tables:
                     value = fields[name]
                     if value.__class__ is str:
                         for bucket in by_text[name].passed(value):
-                            bucket.match(fields, environment, found, effort)
+                            if bucket.whole is not None:
+                                bucket.whole(fields, environment, found.append)
+                            else:
+                                bucket.match(fields, environment, found, effort)
 
     def _hit(self, fields: Fields) -> list[_Bucket]:
         """The buckets under the values of an event."""
@@ -294,6 +313,11 @@ class Compile:
         """Tests of single conditions that may be made while this event is matched."""
         self._tables = _Tables(Memory(REMEMBERED_BYTES))
         self._conditions: dict[int, Condition] = {}
+        self._sample = Sample()
+        self._until_sampled = 1
+        """Events until one is sampled."""
+        self._reconsidered: list[int] = []
+        """Conditions that are tried often; limit: those of the leaves that were tried while one event was matched."""
 
     def insert(self, number: int, condition: Condition, places: list[Access] | None = None) -> None:
         """Let a condition be matched; ``places``, if given, are those of :meth:`places_of`."""
@@ -314,10 +338,35 @@ class Compile:
 
     def match(self, fields: Fields, environment: Fields) -> list[int]:
         """The numbers of the conditions that hold of an event."""
-        self.may_generate, self.tests_left = True, TESTS
+        self._until_sampled -= 1
+        if not self._until_sampled:
+            self._sample.take(fields)
+            self._until_sampled = SAMPLED if self._sample.is_full else 1
+        if self._reconsidered:
+            self._move(self._reconsidered)
+        self.may_generate, self.tests_left = not self._reconsidered, TESTS
         found: list[int] = []
         self._tables.match(fields, environment, found, self)
         return found if len(found) < 2 else list(dict.fromkeys(found))
+
+    def reconsider(self, numbers: Iterable[int]) -> None:
+        """These conditions are tried often: with the next events it is looked for a test that fewer events pass."""
+        self._reconsidered += numbers
+
+    def _move(self, reconsidered: list[int]) -> None:
+        passing = self._sample.passing
+        for _ in range(min(RECONSIDERED, len(reconsidered))):
+            number = reconsidered.pop()
+            condition = self._conditions.get(number)
+            if condition is None:
+                continue
+            often = sum(map(passing, self._tables.places_of(number)))
+            if often < OFTEN:
+                continue
+            places = accesses_of(condition, lambda access: passing(access) * MANY + self._tables.crowd(access))
+            if sum(map(passing, places)) * SELDOM <= often:
+                self._tables.remove(number, condition)
+                self._tables.insert(number, condition, places)
 
     def __len__(self) -> int:
         return len(self._conditions)

@@ -5,7 +5,7 @@ One by one, what is asked first is an equality that a condition requires, withou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import eq, ge, gt, le, lt
 from typing import Any, Final, Protocol
 
@@ -34,6 +34,9 @@ class Effort(Protocol):
     relations: Relations
     tests_left: int
     may_generate: bool
+
+    def reconsider(self, numbers: Iterable[int]) -> None:
+        """These conditions are tried often: perhaps they are to wait elsewhere."""
 
 
 class Tried:
@@ -143,7 +146,7 @@ def _condition_of(entry: Entry) -> Condition:
 class Leaf:
     """Some conditions, those that came since its function was made one by one."""
 
-    __slots__ = ("_gone", "_made", "_program", "entries", "is_plain", "spent")
+    __slots__ = ("_gone", "_is_reconsidered", "_made", "_program", "entries", "is_plain", "spent")
 
     def __init__(self) -> None:
         self.entries: dict[int, Entry] = {}
@@ -156,6 +159,8 @@ class Leaf:
         self._program: Program | None = None
         self._gone = False
         """Whether the function has conditions that were removed since."""
+        self._is_reconsidered = False
+        """Whether it was asked of all that are tried one by one if they are to wait elsewhere."""
 
     @property
     def program(self) -> Program | None:
@@ -172,6 +177,7 @@ class Leaf:
 
     def insert(self, number: int, condition: Condition) -> None:
         """Let a condition be tried."""
+        self._is_reconsidered = False
         self.entries[number] = entry_of(condition)
 
     def remove(self, number: int) -> None:
@@ -203,8 +209,12 @@ class Leaf:
         if self._program is not None:
             self._run(fields, environment, found)
         if self.spent > WORTH and effort.may_generate and self.spent > WORTH * self.size:
-            effort.may_generate = False
-            self._generate(effort.relations)
+            if self._is_reconsidered or not self.entries:
+                effort.may_generate = False
+                self._generate(effort.relations)
+            else:
+                self._is_reconsidered = True
+                effort.reconsider(self.entries)
 
     def _run(self, fields: Fields, environment: Fields, found: list[int]) -> None:
         assert self._program is not None

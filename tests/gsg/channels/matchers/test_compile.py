@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from gsg.channels.languages.predicate import parse
 from gsg.channels.languages.relations import Relations
+from gsg.channels.matchers import leaf
 from gsg.channels.matchers.access import ANY_VALUE, Access, accesses_of, is_implied
 from gsg.channels.matchers.compile import LEAF, TESTS, Compile
-from gsg.channels.matchers.generated import generate, parts_of
+from gsg.channels.matchers.generated import Program, generate, parts_of
 from gsg.channels.matchers.leaf import COST_OF_DEFINITION, FEW, WORTH
 
 
@@ -36,17 +39,50 @@ def test_a_stronger_comparison_is_tried_behind_a_weaker_one() -> None:
     assert found == [0, 1]
 
 
-def test_one_function_at_most_is_made_for_one_event() -> None:
+def test_one_function_at_most_is_made_for_one_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    generated: list[Program] = []
+
+    def counted(*given) -> Program:
+        generated.append(generate(*given))
+        return generated[-1]
+
+    monkeypatch.setattr(leaf, "generate", counted)
     matcher = Compile(Relations())
     for number in range(10):
         matcher.insert(number, parse(f"(and (exists f{number}) (!= g 2))"))
     event = {**{f"f{number}": 1 for number in range(10)}, "g": 1}
-    made = []
-    for _ in range(WORTH // COST_OF_DEFINITION + 12):
+    made = [0]
+    for _ in range(WORTH // COST_OF_DEFINITION + 16):
         assert len(matcher.match(event, {})) == 10
-        made.append(not matcher.may_generate)
+        made.append(len(generated))
 
-    assert sum(made) == 10
+    assert made[-1] == 10
+    assert max(after - before for before, after in pairwise(made)) == 1
+
+
+def test_a_condition_that_is_tried_often_goes_where_few_events_are() -> None:
+    matcher = Compile(Relations())
+    matcher.insert(0, parse('(and (= kind 1) (or (suffix-ci image "cmd.exe") (regex image "bash$" "[.]com")))'))
+    matcher.insert(1, parse('(and (= kind 1) (not (= image "a.exe")))'))
+    before = matcher.crowd([Access("kind", 1)])
+    for number in range(WORTH // COST_OF_DEFINITION + 3):
+        assert matcher.match({"kind": 1, "image": f"{number}.exe"}, {}) == [1]
+
+    assert (before, matcher.crowd([Access("kind", 1)])) == (2, 1)
+    assert sorted(matcher.match({"kind": 1, "image": "A.com/CMD.exe"}, {})) == [0, 1]
+    matcher.remove(0)
+    matcher.remove(1)
+    assert matcher.match({"kind": 1, "image": "A.com/CMD.exe"}, {}) == []
+
+
+def test_a_condition_that_was_removed_goes_nowhere() -> None:
+    matcher = Compile(Relations())
+    matcher.insert(0, parse('(and (= kind 1) (or (suffix-ci image "cmd.exe") (exists other)))'))
+    while not matcher._reconsidered:
+        assert matcher.match({"kind": 1, "image": "a.exe"}, {}) == []
+    matcher.remove(0)
+
+    assert matcher.match({"kind": 1, "image": "cmd.exe"}, {}) == []
 
 
 def test_few_tests_are_made_for_one_event() -> None:
