@@ -34,8 +34,10 @@ SELDOM: Final = 4
 """How many times fewer events have to pass that."""
 MANY: Final = 1_000_000
 """Conditions that wait under a test count as much as one of these events."""
-RECONSIDERED: Final = 4
-"""Conditions for which another test is looked for while one event is matched."""
+ASKED: Final = 64
+"""Conditions that are asked how many events pass the test of theirs, while one event is matched."""
+RECONSIDERED: Final = 8
+"""Those for which another test is looked for."""
 TESTS: Final = 32
 """Tests of single conditions that are made while one event is matched; beyond, conditions are tried by their definition."""
 
@@ -355,7 +357,8 @@ class Compile:
 
     def _move(self, reconsidered: list[int]) -> None:
         passing = self._sample.passing
-        for _ in range(min(RECONSIDERED, len(reconsidered))):
+        left = RECONSIDERED
+        for _ in range(min(ASKED, len(reconsidered))):
             number = reconsidered.pop()
             condition = self._conditions.get(number)
             if condition is None:
@@ -367,6 +370,9 @@ class Compile:
             if sum(map(passing, places)) * SELDOM <= often:
                 self._tables.remove(number, condition)
                 self._tables.insert(number, condition, places)
+            left -= 1
+            if not left:
+                break
 
     def __len__(self) -> int:
         return len(self._conditions)
