@@ -103,8 +103,9 @@ def is_implied(part: Condition, access: Access) -> bool:
             key = key_of(value)
             return access.relation == EQUAL and access.field == name and access.key == key and type(access.key) is type(key)
         case Relation(relation, (Field((name,), Origin.EVENT), *constants)):
-            test, texts = _text_tests(relation, constants)
-            return access.field == name and access.relation == test == relation and access.key in texts
+            if access.field != name or access.relation != relation:
+                return False
+            return any(looked_up(relation, str(one.value)) == access.key for one in constants if isinstance(one, Constant))
         case Exists(Field((name,), Origin.EVENT)):
             return access.field == name
         case And(parts):

@@ -36,8 +36,8 @@ MANY: Final = 1_000_000
 """Conditions that wait under a test count as much as one of these events."""
 ASKED: Final = 64
 """Conditions that are asked how many events pass the test of theirs, while one event is matched."""
-RECONSIDERED: Final = 8
-"""Those for which another test is looked for."""
+RECONSIDERED: Final = 16
+"""Tests that are looked for in their place, about."""
 TESTS: Final = 32
 """Tests of single conditions that are made while one event is matched; beyond, conditions are tried by their definition."""
 
@@ -370,8 +370,8 @@ class Compile:
             if sum(map(passing, places)) * SELDOM <= often:
                 self._tables.remove(number, condition)
                 self._tables.insert(number, condition, places)
-            left -= 1
-            if not left:
+            left -= len(places)
+            if left <= 0:
                 break
 
     def __len__(self) -> int:
