@@ -3,7 +3,8 @@
 An *access* is a test that an event looks up instead of trying: that a field at the top level equals a constant, that its text
 begins with, ends with, contains or is (whatever the case) another, or that it is there at all. A condition waits under one of the
 tests that it requires, and where it is an ``or``, under one of each part. So that few events meet it, it waits where the fewest
-others do. (An access child as in A-Tree, Ji and Jacobsen, SIGMOD 2021; the rarest constant first as throughout this project.)
+others do, as long as nothing is known of events. (An access child as in A-Tree, Ji and Jacobsen, SIGMOD 2021; the rarest constant
+first as throughout this project.)
 """
 
 from __future__ import annotations

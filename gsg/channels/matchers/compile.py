@@ -4,7 +4,8 @@
 
 Filman and Lee, section "Event channel algorithms", left it open. One function for all conditions takes seconds to make, and a
 change makes all of it anew; so a leaf is small, is made when it has been tried often enough, and what changed since is tried
-beside it. While an event is matched at most TESTS tests and one function are made, so no event waits for long.
+beside it. While an event is matched at most TESTS tests and one function are made, so no event waits for long. Before a function is
+made of conditions that are tried often, those go elsewhere whose test many events pass, where they require one that few pass.
 """
 
 from __future__ import annotations
@@ -363,7 +364,10 @@ class Compile:
             condition = self._conditions.get(number)
             if condition is None:
                 continue
-            often = sum(map(passing, self._tables.places_of(number)))
+            waits = self._tables.places_of(number)
+            if all(access.key is ANY_VALUE for access in waits):
+                continue  # it has no test on a value; and which of its fields are there the sample is too small to tell
+            often = sum(map(passing, waits))
             if often < OFTEN:
                 continue
             places = accesses_of(condition, lambda access: passing(access) * MANY + self._tables.crowd(access))

@@ -75,6 +75,17 @@ def test_a_condition_that_is_tried_often_goes_where_few_events_are() -> None:
     assert matcher.match({"kind": 1, "image": "A.com/CMD.exe"}, {}) == []
 
 
+def test_a_condition_without_a_test_on_a_value_stays() -> None:
+    matcher = Compile(Relations())
+    matcher.insert(0, parse("(and (> a 2) (> b 2))"))
+    place = matcher.places_of(parse("(> a 2)"))
+    for number in range(WORTH):
+        assert matcher.match({"a": number % 2}, {}) == []
+
+    assert matcher.crowd(place) == 1
+    assert matcher.match({"a": 3, "b": 3}, {}) == [0]
+
+
 def test_a_condition_that_was_removed_goes_nowhere() -> None:
     matcher = Compile(Relations())
     matcher.insert(0, parse('(and (= kind 1) (or (suffix-ci image "cmd.exe") (exists other)))'))
