@@ -108,6 +108,7 @@ class Links:
     def _interests_changed(self, condition: Condition, asker: str, sign: int) -> None:
         """Tell others at the end of this turn of the loop: the closure takes long where there are many subscriptions, and who
         subscribes once mostly does so again."""
+        self.routing.interests_changed()
         if self._announcing is None:
             self._announcing = self._loop.call_soon(self._announce)
 

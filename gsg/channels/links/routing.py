@@ -128,6 +128,7 @@ class Routing:
         self._own = Interests(channel.source, channel.announced_version, "false", [], [])
         self._taking: tuple[str, Event] | None = None
         """The neighbour whose event is being taken, and the event: what consumers publish meanwhile is not the neighbour's."""
+        self._is_unannounced = False
         self.lost = 0
         """Events that a neighbour was owed when it was given up."""
         self.announced = 0
@@ -267,6 +268,8 @@ class Routing:
 
     def _pass_on(self, event: Event) -> None:
         """The channel has taken an event for the first time: tell it wherever somebody wants it."""
+        if self._is_unannounced:
+            self.announce()  # whoever answers this event is to know first that the answer is wanted
         came_by = self._taking[0] if self._taking is not None and self._taking[1] is event else ""
         interested, body = None, None
         for link in list(self._links.values()):
@@ -298,11 +301,16 @@ class Routing:
 
     # --- interests --------------------------------------------------------------------------------------------------------------
 
+    def interests_changed(self) -> None:
+        """They are to be told: :meth:`announce` is called soon, and before any event is told."""
+        self._is_unannounced = True
+
     def announce(self) -> None:
         """Tell all neighbours what is wanted here and with whom there is a link, if that is not what was told last."""
         self._announce(except_origin="")
 
     def _announce(self, *, except_origin: str) -> None:
+        self._is_unannounced = False
         neighbours = sorted(link.origin for link in self._links.values() if link.state is State.UP)
         closure, askers = self._channel.closure(), self._channel.askers()
         if _length_of_names(askers) > MAX_ASKERS:

@@ -281,3 +281,15 @@ def test_all_that_is_told_when_a_link_is_made_may_wait_to_be_sent(name: str) -> 
     assert len(encode(interests)) <= 5 * counted + 4 * MAX_NAME + 32
     assert len(encode(Told(2**62, msgspec.Raw(b"\xc0")))) - 1 <= 16
     assert MAX_UNSENT > MAX_RESENT > OWED_BYTES + 16 * MAX_OWED + 5 * (KNOWN_CHARACTERS + MAX_CHARACTERS)
+
+
+def test_what_is_wanted_is_told_before_an_event_that_may_be_answered() -> None:
+    alone = Alone()
+    alone.hears("b", "c0")
+    alone.sent.clear()
+    alone.channel.on_interest.append(lambda condition, asker, sign: alone.routing.interests_changed())
+
+    alone.channel.subscribe(lambda event: None, "(= type 'answer)")
+    alone.channel.publish({"type": "ask"})
+
+    assert [type(message) for message in alone.sent] == [Interests, Told]
