@@ -1,7 +1,7 @@
 """Auto: each condition is with the matcher that is best for it, by what it asks and by the events that come.
 
 What is best depends on how often conditions change, how many there are, how often values come again, and what conditions have in
-common (Filman and Lee, section "Which is best?"). The rules below are those of the measured table in docs/benchmarks.md:
+common (Filman and Lee, section "Which is best?"). The rules below are those of the measured table in docs/benchmarks/:
 
 * Compile has the conditions that require a rare test, since few events meet them, and those that Bitmap cannot index.
 * Bitmap has those that require no test on a value but comparisons, where they are many; and all that are of comparisons where
