@@ -37,6 +37,7 @@ from .storage.clock import HybridClock
 from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.registry import SubscriptionRegistry
 from .subscriptions.subscriber import Subscriber
+from .topics.peer_topics import PeerTopics
 from .wire.exchange import Exchange, PeerLink
 
 
@@ -98,10 +99,12 @@ class Parts:
             self.interests, exchange.own, self.publisher, rendezvous, self.subscriber, responsibility, delivery.send
         )
 
+        self.topics = PeerTopics(contact, holders, exchange, rng, start_task)
         self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng)
         self.pauses = Pauses(holders, self.interests, self.leases, self.handover, self.subscriber.was_away)
         self.status = Status(exchange, rendezvous, self.publisher, counters, start_task)
-        for count in (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts):
+        counts = (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts, self.topics.counts)
+        for count in counts:
             counters.add(count)
         if tracing is not None:
             tracing.observe(rendezvous, self.publisher, self.subscriber.feeds)
@@ -113,6 +116,7 @@ class Parts:
         self.leases.drop_link(link)
         self.dispatch.lost(link)
         if self._is_open():
+            self.topics.link_broke(link.contact.id)
             self.publisher.forget_link(link)
             self.subscriber.feeds.forget_link(link)
             self._send_again(link.contact.id)  # it may have lost what it acknowledged: been started anew unnoticed
@@ -122,6 +126,7 @@ class Parts:
         if self._is_open():
             self.heartbeats.ask_links_of_peer(contact.id)
             self.holders.peer_came(contact)
+            self.topics.peer_discovered(contact)
             self.interests.forget_all()
             self.leases.revoke()
             self.handover.peer_came(contact)
@@ -131,6 +136,7 @@ class Parts:
         """Another peer has died, or left."""
         if self._is_open():
             self.holders.peer_died(contact)
+            self.topics.peer_lost(contact.id)
             self.interests.forget_all()
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self.exchange.abort(contact.id, "the peer does not answer any more")

@@ -33,6 +33,7 @@ from .replication.anti_entropy import AntiEntropy
 from .replication.catching_up import CatchingUp
 from .replication.changes import Replication
 from .subscriptions.subscriber import Subscriber
+from .topics.peer_topics import AnyTopicMessage, PeerTopics
 from .wire import admission
 from .wire.exchange import Exchange, PeerLink, show
 from .wire.holder_messages import AskFacts, AskKeys, AskRanges, Buried, Replicate
@@ -64,6 +65,7 @@ from .wire.messages import (
     Resume,
     Snapshot,
 )
+from .wire.topic_messages import Inject
 from .wire.waiting import WaitingLines
 
 log = logging.getLogger(__name__)
@@ -87,6 +89,7 @@ class Parts(Protocol):
     subscriber: Subscriber
     heartbeats: Heartbeats
     status: Status
+    topics: PeerTopics
     quotas: Quotas
     start_task: StartTask
 
@@ -139,16 +142,17 @@ class Dispatch:
 
     def message(self, link: PeerLink, message: Message) -> None:
         """Carry out what another peer asks, or this one of itself. Raises PeerMisbehaved for what ends the link."""
-        if isinstance(message, (Flash, Publish, Replicate, Buried)) and link is not self._parts.exchange.own:
+        if isinstance(message, (Flash, Publish, Replicate, Buried, Inject)) and link is not self._parts.exchange.own:
             try:
-                admission.check(link.contact.id, message, link.frame_bytes)
+                if not isinstance(message, Inject):
+                    admission.check(link.contact.id, message, link.frame_bytes)
                 self._count(link, message)
             except Refused as error:
                 self._refuse(link, message, str(error))
                 return
         self._carry_out(link, message)
 
-    def _count(self, link: PeerLink, message: Flash | Publish | Replicate | Buried) -> None:
+    def _count(self, link: PeerLink, message: Flash | Publish | Replicate | Buried | Inject) -> None:
         """Count what a peer publishes. Raises Refused where that is too much."""
         peer, size_bytes = link.contact.id, link.frame_bytes
         if isinstance(message, (Replicate, Buried)):
@@ -157,6 +161,8 @@ class Dispatch:
             if not count:
                 return
             size_bytes = size_bytes * count // len(message.facts)
+        elif isinstance(message, Inject):
+            count = len(message.payloads)
         else:
             count = len(message.events if isinstance(message, Flash) else message.facts)
         self._parts.quotas.of_peer(peer).publish(count, size_bytes, asyncio.get_running_loop().time())
@@ -241,6 +247,8 @@ class Dispatch:
                     link.send(parts.heartbeats.answer(message))
                 case AskStatus():
                     parts.status.answer(link, message.request)
+                case _ if isinstance(message, AnyTopicMessage):
+                    parts.topics.receive(link, message)
         except Refused as error:
             self._refuse(link, message, str(error))
         except PeerUnreachable:

@@ -47,9 +47,11 @@ from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
 from .subscriptions.live import LiveSubscription
 from .subscriptions.subscription import Callback
+from .topics.names import topic_name
+from .topics.topic import Topic
 from .tuples.audiences import audience_of
 from .tuples.features import Load, Template
-from .tuples.terms import Tuple
+from .tuples.terms import Tuple, fact
 from .wire.addresses import address_of, addresses_of, host_of_this_machine
 from .wire.exchange import show
 from .wire.messages import AskStatus, PeerStatus, Test
@@ -228,6 +230,7 @@ class Peer:
         self._parts.holders.stop()
         self._parts.subscriber.stop()
         self._parts.dispatch.stop()
+        self._parts.topics.stop()
         for task in list(self._running):
             task.cancel()
         try:
@@ -330,6 +333,21 @@ class Peer:
 
         answers = await asyncio.gather(*(ask(contact) for contact in self._parts.holders.everybody()))
         return [answer for answer in answers if answer is not None]
+
+    def topic(self, name: str) -> Topic:
+        """A topic, to publish to and to subscribe to (docs/topics.md). Raises LocalError for what is no name of one."""
+        self._opened()
+
+        async def tell(event: Tuple) -> None:
+            if self.wanted([event]):
+                await self.notify([event])
+
+        return Topic(topic_name(name), self._parts.topics, fact, tell)
+
+    def topics(self) -> dict[str, float]:
+        """The topics that this peer knows of, and how many members each has, about; 0 where that is unknown."""
+        self._opened()
+        return self._parts.topics.known()
 
     def shares(self) -> dict[bytes, float]:
         """The fraction of all keys that each known peer is responsible for, by peer id; good to about one per cent."""

@@ -44,6 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "gsg/churn": {"gsg/tuples", "gsg/wire", "gsg/placement", "gsg/storage", "gsg/rendezvous", "gsg/publisher", "gsg/replication"},
     "gsg/explain": {"gsg/tuples", "gsg/languages"},
     "gsg/subscriptions": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/placement", "gsg/rendezvous", "gsg/feeds", "gsg/explain"},
+    "gsg/topics": {"gsg/tuples", "gsg/wire", "gsg/placement"},
     "gsg/channels": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/feeds"},
     "gsg/monitoring": {
         "gsg/tuples",
@@ -57,8 +58,8 @@ ROOMS: dict[str, set[str]] = {
         "gsg/explain",
         "gsg/subscriptions",
     },
-    "gsg/http": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/explain", "gsg/subscriptions", "gsg/channels"},
-    "gsg/cli": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/explain", "gsg/channels", "gsg/http"},
+    "gsg/http": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/explain", "gsg/subscriptions", "gsg/channels", "gsg/topics"},
+    "gsg/cli": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/explain", "gsg/channels", "gsg/topics", "gsg/http"},
     "pedro_compat/terms": set(),
     "pedro_compat/goals": {"pedro_compat/terms"},
     "pedro_compat/door": {"pedro_compat/terms", "pedro_compat/goals"},

@@ -22,6 +22,7 @@ from dht.liveness.late_timers import Timer, late_s
 from ..errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused
 from .holder_messages import Differ
 from .messages import Done, Failed, Loads, Message, NotHere, PeerStatus, decode, encode
+from .topic_messages import Members
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +35,8 @@ FORGET_AT = 1_000
 MAX_PENDING = 128_000
 """Requests that a link may leave unanswered; it is ended when there are so many, or at most twice as many, and they go again."""
 
-Answer: TypeAlias = Done | Failed | Loads | NotHere | Differ | PeerStatus
-_ANSWERS = (Done, Failed, Loads, NotHere, Differ, PeerStatus)
+Answer: TypeAlias = Done | Failed | Loads | NotHere | Differ | PeerStatus | Members
+_ANSWERS = (Done, Failed, Loads, NotHere, Differ, PeerStatus, Members)
 Wanted = TypeVar("Wanted", bound=Answer)
 OnMessage: TypeAlias = "Callable[[PeerLink, Message], None]"
 

@@ -11,6 +11,7 @@
     anybody    -> anybody       Beat, Arrived, and Died of earlier versions, with which nothing is done
     publisher  -> rendezvous    AskInterest                         answered by Interest
     rendezvous -> publisher     Interested                          answered by Done
+    peer       -> peer          of topics: topic_messages.py
     anybody    -> anybody       AskStatus                           answered by PeerStatus
 
 ``request`` numbers an exchange on one link; a feed's number is the subscriber's. Sequence numbers count the messages of a feed from
@@ -34,6 +35,7 @@ from ..tuples.features import Load, Template
 from ..tuples.long_constants import Remains, ShortTerm
 from ..tuples.terms import Tuple
 from .holder_messages import AskFacts, AskKeys, AskRanges, Buried, Differ, Replicate
+from .topic_messages import NAMING, EnrolMember, Inject, Members, TopicMessage, contacts_in
 
 After: TypeAlias = list[tuple[bytes, int, int]]
 """Rendezvous, and for each the last number that a publisher has sent there, and the last of an event, 0 for none of late: what
@@ -420,6 +422,10 @@ Message: TypeAlias = (
     | AskPassed
     | Passed
     | Arrived
+    | TopicMessage
+    | Inject
+    | EnrolMember
+    | Members
 )
 
 encode = msgspec.msgpack.Encoder().encode
@@ -433,6 +439,9 @@ def decode(payload: bytes) -> Message:
         if type(message) is Moved or type(message) is NotHere:
             contact = message.to if isinstance(message, Moved) else message.peer
             dht.contact_from((contact.id, contact.host, contact.port))
+        elif isinstance(message, NAMING):
+            for contact in contacts_in(message):
+                dht.contact_from((contact.id, contact.host, contact.port))
         return message
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, dht.BadAnswer) as error:
         raise PeerMisbehaved(f"a frame of {len(payload)} bytes is no message of this protocol: {error}") from None

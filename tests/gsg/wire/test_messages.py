@@ -18,6 +18,7 @@ from gsg.tuples.long_constants import HASH_BYTES, LONG_BYTES, Hashed, Remains, S
 from gsg.tuples.sizes import MAX_TUPLE_BYTES, PART_BYTES, parts, total_bytes
 from gsg.tuples.terms import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
 from gsg.wire.messages import Died, Gap, Message, Moved, NotHere, Origin, Part, Publish, decode, encode
+from gsg.wire.topic_messages import Advert, Known, Members, RefuseNeighbour, Round, RoundBack, Shuffle, Walk, WalkEnd
 
 names = st.text(max_size=3)
 plain: st.SearchStrategy[Term] = st.one_of(
@@ -97,7 +98,10 @@ def outcome(payload: bytes) -> Message | None:
     ],
 )
 def test_a_contact_that_cannot_be_one_is_misbehaviour(contact: dht.Contact) -> None:
-    for message in (Moved(1, contact, False), NotHere(1, contact, False)):
+    known = Known(contact, 0)
+    topics = Round([Shuffle("t", [known])]), RoundBack([], [Advert("t", contact)]), RefuseNeighbour("t", [known])
+    walks = Walk(1, "t", contact, 1), WalkEnd(1, "t", [contact]), Members(1, 1, [contact])
+    for message in (Moved(1, contact, False), NotHere(1, contact, False), *topics, *walks):
         with pytest.raises(PeerMisbehaved, match="is no message of this protocol"):
             decode(encode(message))
 

@@ -1,0 +1,167 @@
+"""Where to find a member of a topic that one is no member of: in a cache, else by random walks through the overlay of all peers.
+
+Members advertise their topics, small topics as often in all as large ones, so that each peer's cache is a random sample of the
+topics. A walk asks peer after peer, and ends at the first that is a member or knows one. With T topics, caches of A of them, and
+K peers visited, a topic that exists is found with probability P = 1 - (1 - A/T)^K; so A = T (1 - (1-P)^(1/K)) are kept (TERA:
+Baldoni and others, DEBS 2007, section 4.3; Paraschiv, Stefănescu and Almasi, section 4.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import ceil
+from random import Random
+from typing import Final
+
+from dht import Contact
+
+from ..wire.topic_messages import Advert, Walk, WalkEnd
+from .names import MAX_NAME
+
+WALKS: Final = 4
+LIFETIME: Final = 10
+"""Walks of one search, and the peers that each visits."""
+FOUND_P: Final = 0.99
+"""The probability with which one walk is to find a topic that exists."""
+SEARCH_S: Final = 2.0
+"""How long a search waits for its walks."""
+LEAST_CACHED: Final = 32
+MOST_CACHED: Final = 10_000
+"""Topics in a cache, however few or many there are."""
+MAX_SEARCHES: Final = 1_000
+"""Searches under way; one more ends at once, with nothing."""
+MAX_WALK: Final = 64
+"""Peers that somebody else's walk may still visit."""
+
+
+def cache_size(topics: float, lifetime: int = LIFETIME, found_p: float = FOUND_P) -> int:
+    """How many of so many topics a cache has to have."""
+    return min(MOST_CACHED, max(LEAST_CACHED, ceil(topics * (1 - float((1 - found_p) ** (1 / lifetime))))))
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search has found. ``certainty``: where there are no members, the probability that one would have been found."""
+
+    members: list[Contact]
+    certainty: float = 1.0
+
+
+@dataclass(slots=True)
+class _Search:
+    topic: str
+    until_s: float
+    on_end: Callable[[Found], None]
+    walking: int
+    visited: int = 0
+    members: list[Contact] = field(default_factory=list)
+
+
+class AccessPoints:
+    """Those that one peer knows, and its searches. Randomness is handed in; ``send(contact, message)`` sends."""
+
+    def __init__(
+        self, own: Contact, rng: Random, send: Callable[[Contact, Walk | WalkEnd], bool], wake_at: Callable[[float], None]
+    ) -> None:
+        self._own = own
+        self._rng = rng
+        self._send = send
+        self._wake_at = wake_at
+        self.topics = 1.0
+        """How many topics there are, about."""
+        self._cache: dict[str, Contact] = {}
+        """Limit: :func:`cache_size`; beyond, a random one goes."""
+        self._searches: dict[int, _Search] = {}
+        """Limit: MAX_SEARCHES."""
+        self._last_search = rng.getrandbits(32)
+
+    def __len__(self) -> int:
+        return len(self._cache)
+
+    def known(self) -> list[str]:
+        """The topics in the cache."""
+        return list(self._cache)
+
+    def meet(self, advert: Advert) -> None:
+        """A member of a topic makes itself known."""
+        if advert.contact.id == self._own.id or len(advert.topic) > MAX_NAME:
+            return
+        self._cache.pop(advert.topic, None)
+        self._cache[advert.topic] = advert.contact
+        most = cache_size(self.topics)
+        while len(self._cache) > most:
+            self._cache.pop(self._rng.choice(list(self._cache)))
+
+    def member_of(self, topic: str) -> Contact | None:
+        """A member, as far as the cache knows."""
+        return self._cache.get(topic)
+
+    def forget(self, peer: bytes) -> None:
+        """A peer is dead."""
+        for topic in [topic for topic, contact in self._cache.items() if contact.id == peer]:
+            del self._cache[topic]
+
+    def left(self, topic: str, peer: bytes) -> None:
+        """A peer is no member of a topic any more."""
+        contact = self._cache.get(topic)
+        if contact is not None and contact.id == peer:
+            del self._cache[topic]
+
+    def sample(self, count: int) -> list[Advert]:
+        """Some of the cache, to be told to others."""
+        topics = list(self._cache)
+        chosen = topics if len(topics) <= count else self._rng.sample(topics, count)
+        return [Advert(topic, self._cache[topic]) for topic in chosen]
+
+    def certainty(self, visited: int) -> float:
+        """The probability that a topic that exists is found at so many peers."""
+        share = min(1.0, cache_size(self.topics) / max(1.0, self.topics))
+        return 1 - (1 - share) ** visited
+
+    def search(self, topic: str, through: list[Contact], now_s: float, on_end: Callable[[Found], None]) -> None:
+        """Look for members, in the cache and by walks that begin at some peers; ``on_end`` is called once, by SEARCH_S."""
+        known = self._cache.get(topic)
+        if known is not None:
+            on_end(Found([known]))
+            return
+        if not through or len(self._searches) >= MAX_SEARCHES:
+            on_end(Found([], self.certainty(1)))
+            return
+        self._last_search += 1
+        number = self._last_search
+        self._searches[number] = _Search(topic, now_s + SEARCH_S, on_end, len(through))
+        self._wake_at(now_s + SEARCH_S)
+        for contact in through:
+            self._send(contact, Walk(number, topic, self._own, LIFETIME - 1))
+
+    def ended(self, message: WalkEnd) -> None:
+        """A walk of ours has ended."""
+        search = self._searches.get(message.number)
+        if search is None:
+            return
+        search.walking -= 1
+        search.visited += LIFETIME
+        search.members += message.members[:LIFETIME]
+        if search.members or search.walking <= 0:
+            self._end(message.number)
+
+    def _end(self, number: int) -> None:
+        search = self._searches.pop(number)
+        for contact in search.members[:1]:
+            self.meet(Advert(search.topic, contact))
+        search.on_end(Found(search.members, 1.0 if search.members else self.certainty(search.visited + 1)))
+
+    def advance(self, now_s: float) -> None:
+        """End the searches whose time is over."""
+        for number in [number for number, search in self._searches.items() if search.until_s <= now_s]:
+            self._end(number)
+
+    def walked(self, walk: Walk, members: list[Contact], onward: list[Contact]) -> None:
+        """Somebody's walk has come here, where these are known as members; it goes on to one of some peers."""
+        known = members or [contact for contact in [self._cache.get(walk.topic)] if contact is not None]
+        left = min(walk.left, MAX_WALK)
+        if not known and left > 0 and onward:
+            self._send(onward[0], Walk(walk.number, walk.topic, walk.origin, left - 1))
+        else:
+            self._send(walk.origin, WalkEnd(walk.number, walk.topic, known))

@@ -1,0 +1,83 @@
+"""Events of a topic that one subscriber has not read yet: bounded, and never silently short."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from ..errors import Overrun
+from ..tuples.terms import Term
+
+LIMIT: Final = 10_000
+LIMIT_BYTES: Final = 16 * 1024 * 1024
+"""Events, and bytes of them as they travel, that wait for one subscriber; beyond, the oldest go and the next read says how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicEvent:
+    """What was published to a topic: its values, and by whom, with the publisher's number for it."""
+
+    topic: str
+    values: tuple[Term, ...]
+    publisher: bytes
+    number: int
+
+
+class Backlog:
+    """Read by one reader, filled by the topic."""
+
+    def __init__(self, *, limit: int = LIMIT, limit_bytes: int = LIMIT_BYTES) -> None:
+        self._limit = limit
+        self._limit_bytes = limit_bytes
+        self._events: deque[tuple[TopicEvent, int]] = deque()
+        self._bytes = 0
+        self._lost = 0
+        self._news = asyncio.Event()
+        self._is_closed = False
+
+    def put(self, event: TopicEvent, size_bytes: int) -> None:
+        """An event has come."""
+        self._events.append((event, size_bytes))
+        self._bytes += size_bytes
+        while len(self._events) > self._limit or (self._bytes > self._limit_bytes and len(self._events) > 1):
+            self._bytes -= self._events.popleft()[1]
+            self._lost += 1
+        self._news.set()
+
+    def lose(self, count: int) -> None:
+        """So many events will not come."""
+        self._lost += count
+        self._news.set()
+
+    def close(self) -> None:
+        """Nothing more comes; what is there can be read."""
+        self._is_closed = True
+        self._news.set()
+
+    def take(self, most: int, most_bytes: int) -> list[TopicEvent]:
+        """What is there, without waiting: nothing where some were lost before it, which :meth:`get` tells."""
+        taken: list[TopicEvent] = []
+        while self._events and not self._lost and len(taken) < most and most_bytes > 0:
+            event, size_bytes = self._events.popleft()
+            self._bytes -= size_bytes
+            most_bytes -= size_bytes
+            taken.append(event)
+        return taken
+
+    async def get(self) -> TopicEvent:
+        """The next event. Raises Overrun once where some were lost before it, StopAsyncIteration at the end."""
+        while True:
+            if self._lost:
+                lost, self._lost = self._lost, 0
+                why = "they were not read in time, or no member has them any more"
+                raise Overrun(f"{lost:,} events of the topic were lost: {why}", lost=lost)
+            if self._events:
+                event, size_bytes = self._events.popleft()
+                self._bytes -= size_bytes
+                return event
+            if self._is_closed:
+                raise StopAsyncIteration
+            self._news.clear()
+            await self._news.wait()

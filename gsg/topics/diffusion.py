@@ -1,0 +1,408 @@
+"""How the events of one topic reach all of its members, each once, those of one source in order.
+
+An event goes over the links of a tree, and other links only say what is there. Nobody plans the tree: a neighbour from which an
+event comes a second time is *lazy* from then on and gets marks instead of events; where a mark speaks of an event that does not
+come, the neighbour that spoke is grafted in and asked for it (Plumtree: Leitão, Pereira and Rodrigues, "Epidemic broadcast trees",
+SRDS 2007). Marks are ranges of numbers by source, and not lists of ids.
+
+    event ──> known? ──yes──> prune whom it came from
+                └─no──> to eager neighbours ──> next of its source? ──yes──> told
+                                                       └─no──> held, and what is missing is asked for
+
+What is missing and nobody has any more is told as a gap.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from math import inf
+from random import Random
+from typing import Final
+
+from dht import Contact
+
+from ..wire.topic_messages import Graft, Mark, Marks, Payload, Prune
+from .arrivals import Arrivals
+from .neighbours import Send
+
+FLUSH_S: Final = 0.4
+"""The least time between marks; the first ones after a while of silence leave after QUICK_S."""
+QUICK_S: Final = 0.1
+MIXED_S: Final = 0.5
+MIXED_P: Final = 0.1
+"""How long after events of several sources a duplicate prunes its link with a small probability only, and with which."""
+JITTER_S: Final = 0.25
+"""Where a part of the tree is cut off, one member is to be the first that asks, and not all at once."""
+GAP_S: Final = 5.0
+"""How long what is missing is asked for."""
+MAX_CACHED: Final = 4_096
+CACHE_BYTES: Final = 4 * 1024 * 1024
+"""Events of a topic that are kept for those that miss them, all sources together; beyond, the oldest are let go."""
+MAX_HELD: Final = 1_024
+HELD_BYTES: Final = 1024 * 1024
+"""Events that wait for earlier ones of their source, all sources together; beyond, what is missing of theirs is told as a gap."""
+MAX_SOURCES: Final = 10_000
+"""Sources of a topic; beyond, the one that was silent for the longest time is forgotten."""
+FORGET_S: Final = 180.0
+"""How long a source may be silent before it is forgotten. It begins to count anew long before that (topics.py)."""
+MAX_AHEAD: Final = 1_000_000
+"""A number that is so much higher than the last one told is no honest one: such events and marks are passed over."""
+MARKS_A_FRAME: Final = 1_000
+"""Sources that one message speaks of; what is beyond is passed over."""
+GRAFTED_BYTES: Final = 256 * 1024
+"""Of events sent for one graft; whoever misses more asks again."""
+
+
+class _Source:
+    """One source's events. ``told``: all up to here were told; what is kept of them begins at ``low``."""
+
+    __slots__ = ("asked", "born_s", "events", "gap_s", "graft_s", "heard_s", "held", "low", "missed_s", "told")
+
+    def __init__(self, told: int, now_s: float) -> None:
+        self.told = told
+        self.low = told + 1
+        self.events: dict[int, Payload] = {}
+        self.held: dict[int, Payload] = {}
+        """What waits for earlier ones."""
+        self.born_s: dict[int, float] = {}
+        """When the events in both were published, or a little later, by our clock."""
+        self.heard_s = now_s
+        self.missed_s = self.graft_s = self.gap_s = inf
+        """Since when events are missing, when they are asked for next, and when they are given up."""
+        self.asked: set[bytes] = set()
+        """Neighbours that were asked in this round of asking."""
+
+
+class Diffusion:
+    """One member's part in a topic. ``tell(payload)`` and ``tell_gap(source, count)`` are for whoever subscribed. Clock and
+    randomness are handed in; ``wake_at`` has :meth:`advance` called at a time."""
+
+    def __init__(
+        self,
+        topic: str,
+        rng: Random,
+        send: Send,
+        wake_at: Callable[[float], None],
+        *,
+        tell: Callable[[Payload], None],
+        tell_gap: Callable[[bytes, int], None],
+    ) -> None:
+        self._topic = topic
+        self._rng = rng
+        self._send = send
+        self._wake_at = wake_at
+        self._tell = tell
+        self._tell_gap = tell_gap
+        self._neighbours: dict[bytes, Contact] = {}
+        self._eager: dict[bytes, Contact] = {}
+        """Those among them that get events. Both as :class:`Neighbours` bounds them."""
+        self._marks: dict[bytes, dict[bytes, Mark]] = {}
+        """What each neighbour has said that it has, by source. Limit: MAX_SOURCES each."""
+        self._sources: dict[bytes, _Source] = {}
+        """Limit: MAX_SOURCES; the one that was silent longest comes first."""
+        self._cached: deque[tuple[bytes, int]] = deque()
+        """What was told and is kept, the oldest first. Limits: MAX_CACHED, CACHE_BYTES."""
+        self._cache_bytes = 0
+        self._held = self._held_bytes = 0
+        self._missing: dict[bytes, None] = {}
+        """Sources of which something is missing."""
+        self._unsaid: dict[bytes, None] = {}
+        """Sources of which marks are to be sent."""
+        self._flush_s = inf
+        self._flushed_s = -inf
+        self._arrivals = Arrivals()
+        self._last_source = b""
+        self._mixed_s = -inf
+        """When an event came last that was of another source than the one before."""
+        self.since_s = -inf
+        """What was published before is not told: it may come yet, by members that are heard of later."""
+        self.is_joined = False
+        """Whether it is known what was there before: what a first neighbour has is not told."""
+        self.received = self.duplicates = self.gaps = 0
+
+    # --- neighbours --------------------------------------------------------
+
+    def neighbour_came(self, contact: Contact, *, lazy: bool) -> None:
+        """There is one more neighbour; a ``lazy`` one gets marks until it asks for more."""
+        self._neighbours[contact.id] = contact
+        if not lazy:
+            self._eager[contact.id] = contact
+
+    def neighbour_went(self, peer: bytes) -> None:
+        """There is one less."""
+        for known in (self._neighbours, self._eager, self._marks):
+            known.pop(peer, None)
+
+    @property
+    def is_fed(self) -> bool:
+        """Whether events come by some neighbour, as far as is known."""
+        return self.is_joined and bool(self._eager)
+
+    def spare(self) -> bytes | None:
+        """A lazy neighbour, if there is one."""
+        lazy = [peer for peer in self._neighbours if peer not in self._eager]
+        return self._rng.choice(lazy) if lazy else None
+
+    def marks(self) -> list[Mark]:
+        """What is here, of the sources that said something last."""
+        return [self._mark(source) for source in list(self._sources)[-MARKS_A_FRAME:]]
+
+    def _mark(self, source: bytes) -> Mark:
+        state = self._sources[source]
+        return Mark(source, state.low, state.told)
+
+    # --- events ------------------------------------------------------------
+
+    def received_payload(self, payload: Payload, sender: bytes | None, now_s: float) -> None:
+        """An event has come from a neighbour, from a publisher, or (None) from this peer itself."""
+        source, number = payload.source, payload.number
+        state = self._sources.get(source)
+        if state is None:
+            state = self._meet(source, 0 if self.is_joined or sender is None else number - 1, now_s)
+        if number <= state.told or number in state.held or number > state.told + MAX_AHEAD:
+            self.duplicates += 1
+            if sender in self._eager and self._may_prune(now_s):
+                contact = self._eager.pop(sender)
+                self._send(contact, Prune(self._topic))
+            return
+        if source != self._last_source:
+            self._last_source, self._mixed_s = source, now_s if self._last_source else -inf
+        self.received += 1
+        if sender in self._neighbours:
+            self._eager[sender] = self._neighbours[sender]
+        for peer, contact in list(self._eager.items()):
+            if peer != sender and not self._send(contact, payload):
+                self._eager.pop(peer, None)  # it reads slowly: marks say what it has missed
+        self._arrivals.arrived(source, number, now_s, was_asked_for=sender in state.asked)
+        if state.heard_s != now_s:
+            state.heard_s = now_s
+            self._sources[source] = self._sources.pop(source)
+        state.born_s[number] = now_s - payload.age_ms / 1000
+        if number != state.told + 1:
+            self._hold(source, state, payload, now_s)
+            return
+        self._tell_next(source, state, payload)
+        if state.missed_s != inf:
+            self._look_for_missing(source, state, now_s)
+        self._say_soon(source, now_s)
+
+    def _may_prune(self, now_s: float) -> bool:
+        """Whether a duplicate is a reason to cut a link now. One cut opens a circle of links; where events of several sources are
+        under way, each finds its duplicates elsewhere, and all would cut."""
+        return now_s - self._mixed_s > MIXED_S or self._rng.random() < MIXED_P
+
+    def _meet(self, source: bytes, told: int, now_s: float) -> _Source:
+        while len(self._sources) >= MAX_SOURCES:
+            self._forget(next(iter(self._sources)))
+        state = self._sources[source] = _Source(told, now_s)
+        return state
+
+    def _forget(self, source: bytes) -> None:
+        state = self._sources.pop(source)
+        self._cache_bytes -= sum(len(payload.body) for payload in state.events.values())
+        self._held -= len(state.held)
+        self._held_bytes -= sum(len(payload.body) for payload in state.held.values())
+        self._missing.pop(source, None)
+        self._unsaid.pop(source, None)
+        self._arrivals.forget(source)
+
+    def _tell_next(self, source: bytes, state: _Source, payload: Payload | None) -> None:
+        """Tell what is next in order, and what follows it and is held."""
+        while payload is not None:
+            state.told += 1
+            state.events[state.told] = payload
+            self._cached.append((source, state.told))
+            self._cache_bytes += len(payload.body)
+            if state.born_s[state.told] >= self.since_s:
+                self._tell(payload)
+            payload = self._release(state) if state.held else None
+        while len(self._cached) > MAX_CACHED or self._cache_bytes > CACHE_BYTES:
+            old, number = self._cached.popleft()
+            holder = self._sources.get(old)
+            if holder is not None and (gone := holder.events.pop(number, None)) is not None:
+                self._cache_bytes -= len(gone.body)
+                del holder.born_s[number]
+                holder.low = max(holder.low, number + 1)
+
+    def _release(self, state: _Source) -> Payload | None:
+        payload = state.held.pop(state.told + 1, None)
+        if payload is not None:
+            self._held -= 1
+            self._held_bytes -= len(payload.body)
+        return payload
+
+    def _hold(self, source: bytes, state: _Source, payload: Payload, now_s: float) -> None:
+        state.held[payload.number] = payload
+        self._held += 1
+        self._held_bytes += len(payload.body)
+        if self._held > MAX_HELD or self._held_bytes > HELD_BYTES:
+            self._give_up(source, state, now_s)
+        else:
+            self._look_for_missing(source, state, now_s)
+
+    def _say_soon(self, source: bytes, now_s: float) -> None:
+        self._unsaid[source] = None
+        if self._flush_s == inf:
+            self._flush_s = max(now_s + QUICK_S, self._flushed_s + FLUSH_S)
+            self._wake_at(self._flush_s)
+
+    # --- marks -------------------------------------------------------------
+
+    def received_marks(self, sender: bytes, marks: list[Mark], now_s: float, *, is_new: bool = False) -> None:
+        """A neighbour says what it has; ``is_new`` where it is one just now: what it has and we miss is asked for at once."""
+        if sender not in self._neighbours:
+            return
+        known = self._marks.setdefault(sender, {})
+        for mark in marks[:MARKS_A_FRAME]:
+            if len(known) >= MAX_SOURCES and mark.source not in known:
+                known.clear()
+            known[mark.source] = mark
+            state = self._sources.get(mark.source)
+            if not self.is_joined:
+                if state is None or state.told < mark.high:
+                    self._begin_at(mark, now_s)
+                continue
+            if state is None:
+                if mark.high < 1:
+                    continue
+                state = self._meet(mark.source, 0, now_s)
+            if state.told < mark.high <= state.told + MAX_AHEAD:
+                self._arrivals.announced(mark.source, mark.high, now_s)
+                self._look_for_missing(mark.source, state, now_s, at_once=is_new)
+        self.is_joined = True
+
+    def _begin_at(self, mark: Mark, now_s: float) -> None:
+        """What is said by then is not told."""
+        if mark.source in self._sources:
+            self._forget(mark.source)
+        self._meet(mark.source, mark.high, now_s)
+
+    def _look_for_missing(self, source: bytes, state: _Source, now_s: float, *, at_once: bool = False) -> None:
+        if self._last_missing(source, state) <= state.told:
+            state.missed_s = state.graft_s = state.gap_s = inf
+            state.asked.clear()
+            self._missing.pop(source, None)
+            return
+        if state.missed_s == inf:
+            self._missing[source] = None
+            state.missed_s, state.gap_s = now_s, now_s + GAP_S
+            state.graft_s = now_s + (0.0 if at_once else self._patience_s())
+        elif at_once:
+            state.graft_s = now_s
+        if state.graft_s <= now_s:
+            self._ask_for(source, state, now_s)
+        else:
+            self._wake_at(state.graft_s)
+
+    def _last_missing(self, source: bytes, state: _Source) -> int:
+        """The last number, as far as is known, that was not told."""
+        last = max(state.held) if state.held else state.told
+        for marks in self._marks.values():
+            mark = marks.get(source)
+            if mark is not None and last < mark.high <= state.told + MAX_AHEAD:
+                last = mark.high
+        return last
+
+    def _ask_for(self, source: bytes, state: _Source, now_s: float) -> None:
+        """Ask a neighbour that has it for what is missing; or give it up."""
+        first = state.told + 1
+        have = [
+            peer
+            for peer, marks in self._marks.items()
+            if (mark := marks.get(source)) is not None and mark.low <= first <= mark.high and peer in self._neighbours
+        ]
+        if now_s >= state.gap_s:
+            for peer in have:
+                del self._marks[peer][source]  # it was asked for all this time, and has sent nothing
+            self._give_up(source, state, now_s)
+            return
+        candidates = [peer for peer in have if peer not in state.asked]
+        if not candidates:
+            state.asked.clear()
+            candidates = have
+        if candidates:
+            peer = self._rng.choice(candidates)
+            state.asked.add(peer)
+            contact = self._eager[peer] = self._neighbours[peer]
+            last = min(state.held) - 1 if state.held else self._marks[peer][source].high
+            self._send(contact, Graft(self._topic, source, first, last))
+        state.graft_s = now_s + self._patience_s()
+        self._wake_at(state.graft_s)
+
+    def _patience_s(self) -> float:
+        return self._arrivals.patience_s + self._rng.random() * JITTER_S
+
+    def _give_up(self, source: bytes, state: _Source, now_s: float) -> None:
+        """Tell of what nobody has any more as a gap, and go on behind it."""
+        following = list(state.held)
+        following += [
+            max(mark.low, state.told + 1)
+            for marks in self._marks.values()
+            if (mark := marks.get(source)) is not None and state.told < mark.high <= state.told + MAX_AHEAD
+        ]
+        if following:
+            next_one = min(following)
+            if next_one > state.told + 1:
+                self.gaps += next_one - state.told - 1
+                self._tell_gap(source, next_one - state.told - 1)
+            state.told = next_one - 1
+            state.low = next_one
+            self._tell_next(source, state, self._release(state))
+            self._say_soon(source, now_s)
+        state.missed_s = state.graft_s = state.gap_s = inf
+        self._look_for_missing(source, state, now_s)
+
+    # --- what neighbours ask -----------------------------------------------
+
+    def grafted(self, sender: bytes, message: Graft, now_s: float) -> None:
+        """A neighbour misses events, and wants those that come from now on."""
+        contact = self._neighbours.get(sender)
+        if contact is None:
+            return
+        self._eager[sender] = contact
+        state = self._sources.get(message.source)
+        if state is None:
+            return
+        if message.first < state.low:
+            self._send(contact, Marks(self._topic, [self._mark(message.source)]))
+        sent_bytes = 0
+        for number in range(max(message.first, state.low), min(message.last, state.told) + 1):
+            payload = state.events[number]
+            sent_bytes += len(payload.body)
+            age_ms = max(0, round((now_s - state.born_s[number]) * 1000))
+            aged = Payload(payload.topic, payload.source, number, payload.body, age_ms)
+            if sent_bytes > GRAFTED_BYTES or not self._send(contact, aged):
+                break
+
+    def pruned(self, sender: bytes) -> None:
+        """A neighbour has our events from others."""
+        self._eager.pop(sender, None)
+
+    # --- time --------------------------------------------------------------
+
+    def advance(self, now_s: float) -> None:
+        """Do what is due."""
+        for source in [source for source in self._missing if self._sources[source].graft_s <= now_s]:
+            self._ask_for(source, self._sources[source], now_s)
+        if self._flush_s <= now_s:
+            self._flush(now_s)
+
+    def _flush(self, now_s: float) -> None:
+        self._flush_s, self._flushed_s = inf, now_s
+        marks = [self._mark(source) for source in self._unsaid]
+        self._unsaid.clear()
+        for start in range(0, len(marks), MARKS_A_FRAME):
+            message = Marks(self._topic, marks[start : start + MARKS_A_FRAME])
+            for contact in list(self._neighbours.values()):
+                self._send(contact, message)
+
+    def begin_round(self, now_s: float) -> None:
+        """One round of the overlay more: forget the sources that have been silent for long."""
+        while self._sources:
+            source = next(iter(self._sources))
+            if self._sources[source].heard_s + FORGET_S > now_s:
+                break
+            self._forget(source)
+            for marks in self._marks.values():
+                marks.pop(source, None)

@@ -1,0 +1,228 @@
+"""The neighbours of a peer in an overlay: a few others, over links, and who is a neighbour of one has it as a neighbour too.
+
+They are taken from the view, and replaced the moment that one is lost (the active view of HyParView: Leitão, Pereira and Rodrigues,
+DSN 2007). A peer asks until it has WANTED, and is taken by whoever has fewer than MOST; who has nearly none is always taken, and
+another one given up for it. Now and then one is changed for another, so that parts that know of each other grow together, each of
+which has neighbours enough.
+
+                  ┌── refused, silent ──> not asked for a while
+    known ──ask──> asked ──taken──> neighbour ──lost, dropped──> known, or forgotten
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from random import Random
+from typing import Final, Protocol
+
+from dht import Contact
+
+from ..wire.topic_messages import AskNeighbour, DropNeighbour, Mark, RefuseNeighbour, TakeNeighbour, TopicMessage
+from .view import View
+
+WANTED: Final = 5
+MOST: Final = 7
+MOST_ASKED: Final = 40
+"""Peers asked at a time by one that has no neighbour."""
+FEW: Final = 2
+"""Neighbours fewer than which are urgent."""
+ANSWER_S: Final = 0.4
+"""How long an answer may take; then somebody else is asked, and whoever answers later is taken all the same where there is room."""
+AGAIN_S: Final = 5.0
+"""How long who has refused is not asked again, unless there is nobody else."""
+RETRY_S: Final = 1.0
+"""When to look again where nobody was left to be asked."""
+OTHERS: Final = 3
+"""Peers that are named to one that is refused."""
+CHANGE_ROUNDS: Final = 3
+"""How often one is changed."""
+WOUNDED_S: Final = 2.0
+"""How long after a loss new neighbours are to feed us at once: events may come by nobody any more."""
+MAX_REFUSED: Final = 64
+"""Peers that are remembered for having refused; beyond, all are forgotten."""
+
+Send = Callable[[Contact, TopicMessage], bool]
+"""Sends to a peer, by a link that is made if need be; False where it was not, as the link is congested."""
+
+
+class Told(Protocol):
+    """Who hears of neighbours that come and go."""
+
+    def neighbour_came(self, contact: Contact, *, lazy: bool) -> None:
+        """There is one more."""
+
+    def neighbour_went(self, peer: bytes) -> None:
+        """There is one less."""
+
+    def marks(self) -> list[Mark] | None:
+        """What to tell a new one; None where that is not known yet."""
+
+    def is_fed(self) -> bool:
+        """Whether events come by some neighbour, as far as is known."""
+
+    def spare(self) -> bytes | None:
+        """The neighbour that is missed the least, if there is one."""
+
+
+class Neighbours:
+    """Those of one peer in the overlay ``topic``. Randomness is handed in; ``wake_at`` has :meth:`advance` called at a time. Where
+    so many die that nobody of the view may live, those of ``wider``, the view of all peers, are asked as well."""
+
+    def __init__(
+        self,
+        topic: str,
+        view: View,
+        rng: Random,
+        send: Send,
+        wake_at: Callable[[float], None],
+        told: Told,
+        *,
+        wider: View | None = None,
+    ) -> None:
+        self._topic = topic
+        self._view = view
+        self._rng = rng
+        self._send = send
+        self._wake_at = wake_at
+        self._told = told
+        self._wider = wider
+        self.active: dict[bytes, Contact] = {}
+        """Limit: MOST."""
+        self._asked: dict[bytes, float] = {}
+        """Who has been asked, and until when an answer is waited for. Limit: MOST_ASKED of each view."""
+        self._refused: dict[bytes, float] = {}
+        """Who is not to be asked until when. Limit: MAX_REFUSED."""
+        self._rounds = 0
+        self._retry_s = inf
+        self._lost_s = -inf
+        """When a neighbour was lost last that did not drop us."""
+
+    def refill(self, now_s: float) -> None:
+        """Ask as many as are missing."""
+        self._retry_s = inf
+        for peer in [peer for peer, until_s in self._asked.items() if until_s <= now_s]:
+            del self._asked[peer]
+            self._refuse_until(peer, now_s + AGAIN_S)
+        missing = WANTED - len(self.active) - len(self._asked)
+        if missing <= 0:
+            return
+        urgent = len(self.active) < FEW
+        if not self.active:
+            missing = MOST_ASKED - len(self._asked)  # of many that are known few may live
+        tried = {*self.active, *self._asked}
+        backing_off = [peer for peer, until_s in self._refused.items() if until_s > now_s]
+        candidates = self._view.sample(missing, without={*tried, *backing_off})
+        if len(candidates) < missing and not self.active:
+            candidates += self._view.reserve(missing - len(candidates), without={*tried, *backing_off})
+        if not candidates and not self.active:
+            candidates = self._view.sample(missing, without=tried)
+        is_wounded = now_s <= self._lost_s + WOUNDED_S
+        if urgent and is_wounded and self._wider is not None:
+            asked = {contact.id for contact in candidates}
+            candidates += self._wider.sample(MOST_ASKED, without={*tried, *backing_off, *asked})
+        lazy = not is_wounded and self._told.is_fed()
+        for contact in candidates:
+            self._asked[contact.id] = now_s + ANSWER_S
+            self._send(contact, AskNeighbour(self._topic, urgent, lazy))
+        if self._asked:
+            self._wake_at(now_s + ANSWER_S)
+        if len(candidates) < missing and len(self._view) > len(self.active):
+            self._retry_s = now_s + RETRY_S
+            self._wake_at(self._retry_s)
+
+    def advance(self, now_s: float) -> None:
+        """Do what is due."""
+        if self._retry_s <= now_s or any(until_s <= now_s for until_s in self._asked.values()):
+            self.refill(now_s)
+
+    def begin_round(self, now_s: float) -> None:
+        """One round more: change one neighbour now and then."""
+        self._rounds += 1
+        if len(self.active) < WANTED:
+            self.refill(now_s)
+        elif self._rounds % CHANGE_ROUNDS == 0:
+            for contact in self._view.sample(1, without={*self.active, *self._asked}):
+                self._asked[contact.id] = now_s + ANSWER_S
+                self._wake_at(now_s + ANSWER_S)
+                self._send(contact, AskNeighbour(self._topic, lazy=True, change=True))
+
+    def _refuse_until(self, peer: bytes, until_s: float) -> None:
+        if len(self._refused) >= MAX_REFUSED:
+            self._refused.clear()
+        self._refused[peer] = until_s
+
+    def asked(self, contact: Contact, message: AskNeighbour) -> None:
+        """A peer wants to be a neighbour."""
+        if contact.id not in self.active:
+            if len(self.active) >= (WANTED + 1 if message.change else MOST):
+                spare = self._told.spare()
+                if message.change and spare is not None and len(self.active) < MOST:
+                    self.drop(spare)
+                elif not message.urgent:
+                    others = self._view.sample_known(OTHERS, (contact.id,))
+                    self._send(contact, RefuseNeighbour(self._topic, others))
+                    return
+                else:
+                    self.drop(spare or self._rng.choice(list(self.active)))
+            self._asked.pop(contact.id, None)
+            self._take(contact, lazy=message.lazy)
+        self._send(contact, TakeNeighbour(self._topic, self._told.marks(), message.lazy))
+
+    def taken(self, contact: Contact, message: TakeNeighbour) -> bool:
+        """A peer has taken us; whether it is a new neighbour."""
+        self._asked.pop(contact.id, None)
+        if contact.id in self.active:
+            return False
+        if len(self.active) >= MOST:
+            self._send(contact, DropNeighbour(self._topic))
+            return False
+        self._take(contact, lazy=message.lazy)
+        if len(self.active) > WANTED + 1 and (spare := self._told.spare()) not in (None, contact.id):
+            assert spare is not None
+            self.drop(spare)
+        return True
+
+    def _take(self, contact: Contact, *, lazy: bool) -> None:
+        self.active[contact.id] = contact
+        self._refused.pop(contact.id, None)
+        self._told.neighbour_came(contact, lazy=lazy)
+
+    def refused(self, contact: Contact, message: RefuseNeighbour, now_s: float) -> None:
+        """A peer has neighbours enough, or is no member."""
+        if self._asked.pop(contact.id, None) is None:
+            return
+        self._refuse_until(contact.id, now_s + AGAIN_S)
+        if not message.is_member:
+            self._view.forget(contact.id)
+        self.refill(now_s)
+
+    def drop(self, peer: bytes) -> None:
+        """Have a neighbour no more."""
+        contact = self.active.pop(peer)
+        self._told.neighbour_went(peer)
+        self._send(contact, DropNeighbour(self._topic))
+
+    def dropped(self, peer: bytes, now_s: float) -> None:
+        """A neighbour has us no more."""
+        if self.active.pop(peer, None) is not None:
+            self._told.neighbour_went(peer)
+            self._refuse_until(peer, now_s + AGAIN_S)
+            self.refill(now_s)
+
+    def lost(self, peer: bytes, now_s: float) -> None:
+        """A peer cannot be reached: its link broke, or it says nothing."""
+        self._view.forget(peer)
+        was_asked = self._asked.pop(peer, None) is not None
+        was_active = self.active.pop(peer, None) is not None
+        if was_active:
+            self._lost_s = now_s
+            self._told.neighbour_went(peer)
+        if was_active or was_asked:
+            self.refill(now_s)
+
+    def leave(self) -> None:
+        """The peer leaves the overlay."""
+        for contact in self.active.values():
+            self._send(contact, DropNeighbour(self._topic, leaves=True))
+        self.active.clear()

@@ -1,0 +1,404 @@
+"""The topics of one peer, with links, timers and tasks: the shell around :class:`Topics`.
+
+It begins with the first use of a topic, here or by a peer that sends something about one: before, no peer has any work with it.
+A topic's key has holders as all keys have (:mod:`gsg.placement.holders`); members enrol with them, and learn of each other by that
+even where gossip has lost them: so parts that were cut grow together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from random import Random
+from typing import Final, TypeAlias
+
+import msgspec
+
+from dht import Contact
+
+from ..background import StartTask, in_turns
+from ..errors import BadTerm, DoorClosed, GsgError, PeerMisbehaved, PeerUnreachable, Refused
+from ..placement.holders import Holders
+from ..tuples.features import Key
+from ..tuples.sizes import MAX_TUPLE_BYTES
+from ..tuples.terms import Tuple, fact
+from ..wire.exchange import Exchange, PeerLink
+from ..wire.messages import Count, Done, Failed
+from ..wire.topic_messages import EnrolMember, Inject, Members, Payload, TopicMessage
+from .access_points import Found
+from .backlog import Backlog, TopicEvent
+from .enrolment import RENEW_S, Enrolments
+from .names import MAX_NAME, TOPIC
+from .topics import Topics
+
+log = logging.getLogger(__name__)
+
+MAX_DIALLING: Final = 1_000
+MAX_WAITING: Final = 256
+"""Peers that links are made to at once, and messages that wait for each; beyond, a message is not sent, as if it were lost: what is
+missing is asked for again."""
+ATTEMPTS: Final = 4
+"""Members that a publisher, who is none, tries one after another."""
+PEER_ID_BYTES: Final = 20
+
+_encode = msgspec.msgpack.Encoder().encode
+_decoder = msgspec.msgpack.Decoder(Tuple)
+AnyTopicMessage: TypeAlias = TopicMessage | Inject | EnrolMember
+
+
+def feature_of(topic: str) -> Key:
+    """The feature whose key names the holders of a topic."""
+    return (2, 1, topic)
+
+
+class _Joined:
+    """A topic that this peer is a member of, for whoever subscribed here."""
+
+    def __init__(self) -> None:
+        self.backlogs: list[Backlog] = []
+        self.joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+
+class PeerTopics:
+    """Those of the peer ``own``. ``start_task`` begins work that ends with the peer. Randomness is handed in."""
+
+    def __init__(self, own: Contact, holders: Holders, exchange: Exchange, rng: Random, start_task: StartTask) -> None:
+        self._own = own
+        self._holders = holders
+        self._exchange = exchange
+        self._rng = rng
+        self._start_task = start_task
+        self._enrolments = Enrolments(rng)
+        self._topics: Topics | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._dialling: dict[bytes, list[TopicMessage]] = {}
+        """What waits for a link. Limits: MAX_DIALLING, MAX_WAITING."""
+        self._joined: dict[str, _Joined] = {}
+        self._access: dict[str, Contact] = {}
+        """The member by which this peer publishes to a topic that it is no member of. Limit: as Topics has sources."""
+        self._publishing: dict[str, asyncio.Lock] = {}
+        """One event at a time goes to each of these topics, so that they keep their order."""
+        self.delivered = 0
+        """Events that came to subscribers here."""
+        self.gaps = 0
+        """Events that were missed, and told as such."""
+        self.found_by_walks = 0
+        """Members that walks found and the holders of a topic's key had not named."""
+        self.unreadable = 0
+        """Events of topics that are none."""
+
+    # --- beginning and ending ------------------------------------------------
+
+    def _begun(self) -> Topics:
+        if self._topics is None:
+            loop = asyncio.get_running_loop()
+            self._topics = Topics(self._own, self._rng, self._send, self._wake, loop.time())
+            self._topics.meet(self._holders.others(), loop.time())
+            self._start_task(self._renew())
+        return self._topics
+
+    def stop(self) -> None:
+        """The peer stops: members are told that it leaves."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._topics is not None:
+            for name in list(self._topics.joined):
+                self._topics.leave(name)
+        for joined in self._joined.values():
+            for backlog in joined.backlogs:
+                backlog.close()
+
+    # --- time ------------------------------------------------------------------
+
+    def _wake(self, at_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(at_s, self._advance, at_s)
+
+    def _advance(self, due_s: float) -> None:
+        """uvloop rounds to milliseconds, and so calls up to half of one early: what was called for is due nonetheless."""
+        assert self._topics is not None
+        self._topics.advance(max(due_s, asyncio.get_running_loop().time()))
+
+    async def _renew(self) -> None:
+        """Enrol anew, and meet members that the holders know of."""
+        while True:
+            await asyncio.sleep(RENEW_S * self._rng.uniform(0.9, 1.1))
+            self._enrolments.forget_late(asyncio.get_running_loop().time())
+            async for name in in_turns(list(self._joined)):
+                with contextlib.suppress(PeerUnreachable, Refused):
+                    await self._enrol(name)
+
+    # --- messages --------------------------------------------------------------
+
+    def _send(self, contact: Contact, message: TopicMessage) -> bool:
+        link = self._exchange.link_now(contact)
+        if link is not None:
+            if link.congested and isinstance(message, Payload):
+                return False
+            with contextlib.suppress(PeerUnreachable):  # it is told as broken in this very turn
+                link.send(message)
+            return True
+        waiting = self._dialling.get(contact.id)
+        if waiting is None:
+            if len(self._dialling) >= MAX_DIALLING:
+                return False
+            self._dialling[contact.id] = [message]
+            self._start_task(self._dial(contact))
+        elif len(waiting) < MAX_WAITING:
+            waiting.append(message)
+        else:
+            return False
+        return True
+
+    async def _dial(self, contact: Contact) -> None:
+        try:
+            link = await self._exchange.link(contact)
+            for message in self._dialling.pop(contact.id, []):
+                link.send(message)
+        except PeerUnreachable:
+            self._unreachable(contact.id)
+        finally:
+            self._dialling.pop(contact.id, None)
+
+    def receive(self, link: PeerLink, message: AnyTopicMessage) -> None:
+        """What another peer says of topics. Raises PeerMisbehaved for what ends the link, Refused with a reason for the asker."""
+        now_s = asyncio.get_running_loop().time()
+        match message:
+            case EnrolMember():
+                if not 0 < len(message.topic) <= MAX_NAME:
+                    raise Refused(f"a topic's name of {len(message.topic):,} characters; expected 1 to {MAX_NAME}")
+                if message.leaves:
+                    self._enrolments.leave(message.topic, link.contact.id)
+                elif message.enrols:
+                    self._enrolments.enrol(message.topic, link.contact, now_s)
+                link.send(Members(message.request, *self._enrolments.members(message.topic, now_s, without=link.contact.id)))
+            case Inject():
+                self._inject(link, message, now_s)
+            case _:
+                if isinstance(message, Payload):
+                    _check(message)
+                self._begun().received(link.contact, message, now_s)
+
+    def _inject(self, link: PeerLink, message: Inject, now_s: float) -> None:
+        topics = self._begun()
+        for payload in message.payloads:
+            _check(payload)
+            if payload.source[:PEER_ID_BYTES] != link.contact.id:
+                raise PeerMisbehaved("an event to spread in the name of another peer")
+            if not topics.publish(payload, now_s):
+                link.send(Failed(message.request, f"this peer is no member of {payload.topic!r}"))
+                return
+        link.send(Done(message.request))
+
+    def link_broke(self, peer: bytes) -> None:
+        """A link to a peer is gone."""
+        if self._topics is not None and not self._exchange.links_of(peer):
+            self._topics.link_broke(peer, asyncio.get_running_loop().time())
+
+    def peer_lost(self, peer: bytes) -> None:
+        """A peer is dead, or has left."""
+        self._enrolments.forget(peer)
+        self._unreachable(peer)
+
+    def _unreachable(self, peer: bytes) -> None:
+        if self._topics is not None:
+            self._topics.lost(peer, asyncio.get_running_loop().time())
+
+    def peer_discovered(self, contact: Contact) -> None:
+        """A peer has come."""
+        if self._topics is not None:
+            self._topics.meet([contact], asyncio.get_running_loop().time())
+
+    # --- the holders of a topic ------------------------------------------------
+
+    async def members(self, topic: str) -> tuple[int, list[Contact]]:
+        """How many members a topic has, and some of them. Raises PeerUnreachable."""
+        return await self._ask_holders(topic)
+
+    async def _enrol(self, topic: str) -> None:
+        _, members = await self._ask_holders(topic, enrols=True)
+        overlay = self._begun().joined.get(topic)
+        if overlay is not None:
+            new = [contact for contact in members if contact.id not in overlay.view and contact.id not in overlay.neighbours.active]
+            if new:
+                overlay.meet(new, asyncio.get_running_loop().time())
+
+    async def _ask_holders(self, topic: str, *, enrols: bool = False, leaves: bool = False) -> tuple[int, list[Contact]]:
+        """Ask all holders of a topic's key; the largest count, and the members that any of them named."""
+        feature = feature_of(topic)
+        await self._holders.look_up([feature])
+        asked = [
+            self._exchange.ask(holder, lambda request: EnrolMember(request, topic, enrols, leaves), Members)
+            for holder in self._holders.holders_of(feature)
+        ]
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        told = [answer for answer in answers if isinstance(answer, Members)]
+        for answer in answers:
+            if isinstance(answer, BaseException) and not isinstance(answer, GsgError):
+                raise answer
+        if not told:
+            raise next((answer for answer in answers if isinstance(answer, GsgError)), PeerUnreachable(f"nobody holds {topic!r}"))
+        members = {contact.id: contact for answer in told for contact in answer.members if contact.id != self._own.id}
+        return max(answer.count for answer in told), list(members.values())
+
+    # --- what users ask --------------------------------------------------------
+
+    async def subscribe(self, topic: str, backlog: Backlog) -> None:
+        """Let a subscriber hear what is published from now on. Raises PeerUnreachable."""
+        joined = self._joined.get(topic)
+        if joined is None:
+            joined = self._joined[topic] = _Joined()
+            try:
+                await self._join(topic, joined)
+            except BaseException as error:
+                self._leave(topic)
+                if not joined.joined.done():
+                    joined.joined.set_exception(
+                        error if isinstance(error, GsgError) else DoorClosed("the subscription was given up")
+                    )
+                    joined.joined.exception()
+                raise
+        await asyncio.shield(joined.joined)
+        joined.backlogs.append(backlog)
+
+    async def _join(self, topic: str, joined: _Joined) -> None:
+        topics = self._begun()
+        now_s = asyncio.get_running_loop().time()
+        _, members = await self._ask_holders(topic, enrols=True)
+
+        def on_joined() -> None:
+            if not joined.joined.done():
+                joined.joined.set_result(None)
+
+        overlay = topics.join(
+            topic,
+            tell=lambda payload: self._deliver(joined, payload),
+            tell_gap=lambda source, count: self._tell_gap(joined, count),
+            on_joined=on_joined,
+        )
+        overlay.diffusion.since_s = now_s
+        if members:
+            overlay.join(members, now_s)
+            topics.search(topic, now_s, lambda found: self._found(topic, found))
+        else:
+            overlay.join_alone()
+        await asyncio.shield(joined.joined)
+
+    def _found(self, topic: str, found: Found) -> None:
+        overlay = self._begun().joined.get(topic)
+        if overlay is not None:
+            new = [contact for contact in found.members if contact.id not in overlay.view]
+            self.found_by_walks += len(new)
+            overlay.meet(new, asyncio.get_running_loop().time())
+
+    def _deliver(self, joined: _Joined, payload: Payload) -> None:
+        try:
+            values = _decoder.decode(payload.body)
+            fact((TOPIC, payload.topic, *values))
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, BadTerm):
+            self.unreadable += 1
+            return
+        event = TopicEvent(payload.topic, values, payload.source[:PEER_ID_BYTES], payload.number)
+        self.delivered += len(joined.backlogs)
+        for backlog in joined.backlogs:
+            backlog.put(event, len(payload.body))
+
+    def _tell_gap(self, joined: _Joined, count: int) -> None:
+        self.gaps += count
+        for backlog in joined.backlogs:
+            backlog.lose(count)
+
+    def unsubscribe(self, topic: str, backlog: Backlog) -> None:
+        """End a subscription; with the last one the peer is no member any more."""
+        joined = self._joined.get(topic)
+        if joined is not None and backlog in joined.backlogs:
+            joined.backlogs.remove(backlog)
+            if not joined.backlogs:
+                self._leave(topic)
+
+    def _leave(self, topic: str) -> None:
+        self._joined.pop(topic, None)
+        if self._topics is not None:
+            self._topics.leave(topic)
+        self._start_task(self._disenrol(topic))
+
+    async def _disenrol(self, topic: str) -> None:
+        with contextlib.suppress(PeerUnreachable, Refused):
+            await self._ask_holders(topic, leaves=True)
+
+    async def publish(self, topic: str, values: Tuple) -> None:
+        """Spread an event, by this peer or by a member. Raises PeerUnreachable where no member could be reached."""
+        topics, body = self._begun(), _encode(values)
+        if topic in topics.joined:
+            now_s = asyncio.get_running_loop().time()
+            topics.publish(topics.make_payload(topic, body, now_s), now_s)
+            return
+        lock = self._publishing.setdefault(topic, asyncio.Lock())
+        try:
+            async with lock:
+                await self._publish_by_member(topics, topic, body)
+        finally:
+            if not lock.locked():
+                self._publishing.pop(topic, None)
+
+    async def _publish_by_member(self, topics: Topics, topic: str, body: bytes) -> None:
+        payload = topics.make_payload(topic, body, asyncio.get_running_loop().time())
+        problem: GsgError | None = None
+        for _ in range(ATTEMPTS):
+            member = self._access.get(topic) or await self._find_member(topic)
+            if member is None:
+                topics.end_life(topic)  # nobody has subscribed
+                return
+            try:
+                await self._exchange.ask(member, lambda request: Inject(request, [payload]), Done)
+            except (PeerUnreachable, Refused) as error:
+                self._access.pop(topic, None)
+                topics.access_points.left(topic, member.id)
+                problem = error
+            else:
+                self._remember_access(topic, member)
+                return
+        topics.end_life(topic)
+        raise PeerUnreachable(f"no member of topic {topic!r} took the event, of {ATTEMPTS} that were tried: {problem}")
+
+    def _remember_access(self, topic: str, member: Contact) -> None:
+        if len(self._access) >= MAX_DIALLING:
+            self._access.clear()
+        self._access[topic] = member
+
+    async def _find_member(self, topic: str) -> Contact | None:
+        _, members = await self._ask_holders(topic)
+        return self._rng.choice(members) if members else None
+
+    def counts(self) -> list[Count]:
+        """For ``gsg status``."""
+        return [
+            Count("topic_events_delivered", self.delivered),
+            Count("topic_events_missed", self.gaps),
+            Count("topic_events_unreadable", self.unreadable),
+            Count("topic_members_found_by_walks", self.found_by_walks),
+        ]
+
+    def size(self, topic: str) -> float:
+        """How many members a topic has, by gossip; 0 where this peer is none."""
+        overlay = None if self._topics is None else self._topics.joined.get(topic)
+        return 0.0 if overlay is None else overlay.size.estimate
+
+    def known(self) -> dict[str, float]:
+        """The topics that this peer knows of, and how many members each has, about; 0 where that is unknown."""
+        found: dict[str, float] = {} if self._topics is None else dict.fromkeys(self._topics.access_points.known(), 0.0)
+        found.update({name: self.size(name) for name in self._joined})
+        found.update(self._enrolments.topics())
+        return found
+
+
+def _check(payload: Payload) -> None:
+    """Raises PeerMisbehaved for what no honest member spreads."""
+    if not PEER_ID_BYTES < len(payload.source) <= 2 * PEER_ID_BYTES or payload.number < 1:
+        raise PeerMisbehaved(
+            f"event {payload.number} of a source of {len(payload.source)} bytes; expected a peer's id and its life"
+        )
+    if len(payload.body) > MAX_TUPLE_BYTES:
+        raise PeerMisbehaved(f"an event of {len(payload.body):,} bytes; expected at most {MAX_TUPLE_BYTES:,}")

@@ -1,0 +1,57 @@
+"""Events that one subscriber has not read are bounded, and what is lost is told once."""
+
+from __future__ import annotations
+
+import pytest
+
+from gsg.errors import Overrun
+from gsg.topics.backlog import Backlog, TopicEvent
+
+
+def event(number: int) -> TopicEvent:
+    return TopicEvent("t", (number,), b"p", number)
+
+
+async def test_the_oldest_go_and_the_next_read_says_how_many() -> None:
+    backlog = Backlog(limit=3)
+    for number in range(5):
+        backlog.put(event(number), 10)
+
+    with pytest.raises(Overrun, match="2 events of the topic were lost"):
+        await backlog.get()
+
+    assert [(await backlog.get()).number for _ in range(3)] == [2, 3, 4]
+
+
+async def test_bytes_are_bounded_and_one_event_stays_however_long_it_is() -> None:
+    backlog = Backlog(limit_bytes=10)
+    backlog.put(event(1), 6)
+
+    backlog.put(event(2), 60)
+
+    with pytest.raises(Overrun):
+        await backlog.get()
+    assert (await backlog.get()).number == 2
+
+
+async def test_a_gap_is_told_before_what_follows_it() -> None:
+    backlog = Backlog()
+    backlog.lose(7)
+    backlog.put(event(8), 1)
+
+    taken = backlog.take(10, 100)
+    with pytest.raises(Overrun) as told:
+        await backlog.get()
+
+    assert (taken, told.value.lost) == ([], 7)
+    assert backlog.take(10, 100) == [event(8)]
+
+
+async def test_what_is_there_can_be_read_after_the_end() -> None:
+    backlog = Backlog()
+    backlog.put(event(1), 1)
+    backlog.close()
+
+    assert await backlog.get() == event(1)
+    with pytest.raises(StopAsyncIteration):
+        await backlog.get()
