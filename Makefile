@@ -67,6 +67,8 @@ soak: $(STAMP) ## random queries and histories, 10,000 runs of peers in trouble 
 	$(BIN)/python tests/conformance/conformance_soak.py $(ARGS)
 	$(BIN)/python tests/harness/harness_soak.py $(ARGS)
 	$(BIN)/python tests/harness/real_trial.py
+	$(BIN)/python tests/harness/topic_trial.py
+	$(BIN)/python tests/harness/topic_trial.py --peers 64 --killed 0.9
 	$(BIN)/python tests/pedro_compat/pedro_soak.py
 	$(BIN)/python -m pytest --hypothesis-profile=soak tests/rete/test_equivalence.py tests/rete/test_algebra_equivalence.py \
 		tests/rete/explain/test_derivation.py tests/rete/explain/test_refusal.py tests/rete/compile/test_parameters.py \

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FORMS = ("oldest", "random")
-"""Whom an agent trades with: Cyclon's form, and that of the paper."""
+from gsg.topics.view import SHUFFLED
 
 
 @dataclass(frozen=True, slots=True)
 class DisseminationRequest:
     """What was asked for."""
 
-    agents: tuple[int, ...] = (500, 10_000, 100_000)
+    agents: tuple[int, ...] = (500, 10_000)
     views: tuple[int, ...] = (10, 20)
-    exchanged: int = 8
+    exchanged: int = SHUFFLED
     removed: tuple[float, ...] = (0.1, 0.2, 0.5)
     subscribers: tuple[float, ...] = (0.25, 0.5, 0.75, 1.0)
     settle: int = 30
-    """Rounds before anything happens."""
+    """Rounds before the removal."""
     rounds: int = 60
     """Rounds after the removal."""
     round_s: float = 6.0
-    walks: int = 4
-    lifetime: int = 20
-    hop_ms: tuple[float, float] = (100.0, 500.0)
+    events: int = 40
+    """Events of one publisher, and then as many of changing ones, after the first event."""
+    hop_ms: tuple[float, float] = (10.0, 50.0)
     runs: int = 5
     seed: int = 1
 
@@ -35,7 +34,6 @@ class Removal:
 
     agents: int
     view: int
-    form: str
     removed: float
     run: int
 
@@ -60,8 +58,8 @@ class Round(Removal):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """One event to be published on a topic to which a share of the agents subscribe."""
+class Topic:
+    """One topic to which a share of the agents subscribe."""
 
     agents: int
     subscribers: float
@@ -69,20 +67,34 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread(Event):
-    """How an event spread."""
+class Spread(Topic):
+    """How the events of a topic spread: the first one, some of one publisher, and some of changing ones.
+
+    A payload is an event on its way to one agent, a small frame any other message. They are counted by member and event.
+    """
 
     subscribed: int
     reached: int
+    """How many subscribers the first event reached."""
     median_ms: float
     p99_ms: float
     last_ms: float
-    """When the last of those who heard did; 0 where nobody did, as for the others."""
-    walk_hops: int
-    messages: int
+    """When the last of those was reached; 0 where nobody was, as for the others."""
+    first_payloads: float
+    steady_payloads: float
+    steady_small: float
+    steady_last_ms: float
+    changing_payloads: float
+    changing_small: float
+    changing_last_ms: float
+    """The longest that an event of one publisher, or of changing ones, took to a subscriber."""
+    missed: int
+    """How many times an event after the first one did not reach a subscriber."""
+    carriers: int
+    """How many of those that do not subscribe were sent a payload all the same."""
     slice_ms: float
     heard: tuple[int, ...]
-    """How many subscribers heard first in each slice of time."""
+    """How many subscribers the first event reached in each slice of time."""
 
 
 def middle(values: tuple[float, ...]) -> float:

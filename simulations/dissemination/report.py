@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..engine.html_page import Figure, Table
-from ..engine.intervals import flat, mean_of, share_of
+from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
 from ..engine.results import Results, line_figure
 from ..engine.sweep import by_setting, summed
-from .cases import FORMS, DisseminationRequest, Round, Spread, middle
+from .cases import DisseminationRequest, Round, Spread, middle
 
 DASHED = 8
 """Added to the number of a line's looks: the same colour, dashed."""
@@ -40,9 +40,9 @@ def results_of(request: DisseminationRequest, rounds: Sequence[Round], spreads: 
 
 def _removals(rounds: Sequence[Round]) -> list[Numbers]:
     """Each setting of view exchange, all runs together."""
-    settings = by_setting(rounds, lambda one: (one.agents, one.view, one.form, one.removed))
+    settings = by_setting(rounds, lambda one: (one.agents, one.view, one.removed))
     found = []
-    for (agents, view, form, removed), some in sorted(settings.items()):
+    for (agents, view, removed), some in sorted(settings.items()):
         begun = [one for one in some if one.round == 0]
         share = _by_round(some, lambda one: one.dead_share)
         forgotten = next((number for number, dead in share.items() if dead <= _FORGOTTEN), None)
@@ -52,7 +52,6 @@ def _removals(rounds: Sequence[Round]) -> list[Numbers]:
             {
                 "agents": agents,
                 "view": view,
-                "form": form,
                 "removed": removed,
                 "runs": len(begun),
                 "in_degree_mean": fmean(mean for mean, _ in spread),
@@ -80,7 +79,7 @@ def _by_round(some: Sequence[Round], value: Callable[[Round], float]) -> dict[in
 
 
 def _events(spreads: Sequence[Spread]) -> list[Numbers]:
-    """Each setting of diffusion, all runs together."""
+    """Each setting of a topic, all runs together."""
     settings = by_setting(spreads, lambda one: (one.agents, one.subscribers))
     return [
         {
@@ -88,18 +87,36 @@ def _events(spreads: Sequence[Spread]) -> list[Numbers]:
             "subscribers": share,
             "runs": len(some),
             "reached": share_of([one.reached / one.subscribed for one in some], sum(one.subscribed for one in some)),
-            "median_ms": mean_of([one.median_ms for one in some]),
-            "p99_ms": mean_of([one.p99_ms for one in some]),
-            "last_ms": mean_of([one.last_ms for one in some]),
-            "walk_hops": mean_of([float(one.walk_hops) for one in some]),
-            "messages_per_subscriber": mean_of([one.messages / one.subscribed for one in some]),
+            **{
+                name: mean_of([float(getattr(one, name)) for one in some])
+                for name in (
+                    "median_ms",
+                    "p99_ms",
+                    "last_ms",
+                    "first_payloads",
+                    "steady_payloads",
+                    "steady_small",
+                    "steady_last_ms",
+                    "changing_payloads",
+                    "changing_small",
+                    "changing_last_ms",
+                    "missed",
+                )
+            },
+            "carriers": _carriers(some),
         }
         for (agents, share), some in sorted(settings.items())
     ]
 
 
+def _carriers(some: Sequence[Spread]) -> Interval | None:
+    """Which share of those that do not subscribe carried a payload; None where all subscribe."""
+    outside = some[0].agents - some[0].subscribed
+    return share_of([one.carriers / outside for one in some], len(some) * outside) if outside else None
+
+
 def _removal_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> list[Figure]:
-    """Figures 4 to 9 of the paper, for each form of exchange: agents of the smallest overlay, against seconds since the removal."""
+    """Figures 4 to 9 of the paper: agents of the smallest overlay, against seconds since the removal."""
     smallest = min(request.agents)
     values: tuple[tuple[str, str, Callable[[Round], float]], ...] = (
         ("Figures 4 and 5", "agents without references to removed ones", lambda one: one.clear),
@@ -107,18 +124,17 @@ def _removal_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> 
         ("Figures 8 and 9", "removed agents that are still known", lambda one: one.dead_known),
     )
     figures = []
-    for form in FORMS:
-        for figure, y, value in values:
-            lines = []
-            for dash, view in enumerate(request.views):
-                for colour, share in enumerate(request.removed):
-                    some = [one for one in rounds if (one.agents, one.view, one.form, one.removed) == (smallest, view, form, share)]
-                    means = _by_round(some, value)
-                    seconds = np.array([number * request.round_s for number in means])
-                    name = f"{round(share * smallest)} removed, views of {view}"
-                    lines.append(Line(name, seconds, np.array(list(means.values())), colour + DASHED * dash))
-            caption = f"{figure}: {y}, of {smallest:,} agents of which each trades with {_PARTNER[form]}."
-            figures.append(line_figure(f"{form} {figure}", lines, x="seconds since the removal", y=y, caption=caption))
+    for figure, y, value in values:
+        lines = []
+        for dash, view in enumerate(request.views):
+            for colour, share in enumerate(request.removed):
+                some = [one for one in rounds if (one.agents, one.view, one.removed) == (smallest, view, share)]
+                means = _by_round(some, value)
+                seconds = np.array([number * request.round_s for number in means])
+                name = f"{round(share * smallest)} removed, views of {view}"
+                lines.append(Line(name, seconds, np.array(list(means.values())), colour + DASHED * dash))
+        caption = f"{figure}: {y}, of {smallest:,} agents."
+        figures.append(line_figure(figure, lines, x="seconds since the removal", y=y, caption=caption))
     return figures
 
 
@@ -127,13 +143,12 @@ def _size_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> lis
     view, removed = max(request.views), middle(request.removed)
     degrees, dead = [], []
     for colour, agents in enumerate(sorted(request.agents)):
-        for dash, form in enumerate(FORMS):
-            some = [one for one in rounds if (one.agents, one.view, one.form, one.removed) == (agents, view, form, removed)]
-            counts = summed(one.in_degrees for one in some)
-            name, look = f"{agents:,} agents, {form}", colour + DASHED * dash
-            degrees.append(Line(name, np.arange(len(counts), dtype=np.float64), counts / counts.sum(), look))
-            means = _by_round(some, lambda one: one.dead_share)
-            dead.append(Line(name, np.array(list(means), dtype=np.float64), np.array(list(means.values())), look))
+        some = [one for one in rounds if (one.agents, one.view, one.removed) == (agents, view, removed)]
+        counts = summed(one.in_degrees for one in some)
+        name = f"{agents:,} agents"
+        degrees.append(Line(name, np.arange(len(counts), dtype=np.float64), counts / counts.sum(), colour))
+        means = _by_round(some, lambda one: one.dead_share)
+        dead.append(Line(name, np.array(list(means), dtype=np.float64), np.array(list(means.values())), colour))
     return [
         line_figure(
             "degrees",
@@ -191,7 +206,6 @@ Numbers: TypeAlias = dict[str, Any]  # Any: numbers, names and intervals
 _REMOVALS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("agents", lambda one: f"{one['agents']:,}"),
     ("view", lambda one: f"{one['view']}"),
-    ("partner", lambda one: f"{one['form']}"),
     ("removed", lambda one: f"{one['removed']:.0%}"),
     ("in-degree", lambda one: f"{one['in_degree_mean']:.1f}"),
     ("deviation", lambda one: f"{one['in_degree_std']:.2f}"),
@@ -206,17 +220,22 @@ _EVENTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("median ms", lambda one: str(one["median_ms"])),
     ("p99 ms", lambda one: str(one["p99_ms"])),
     ("last ms", lambda one: str(one["last_ms"])),
-    ("walk hops", lambda one: str(one["walk_hops"])),
-    ("messages", lambda one: str(one["messages_per_subscriber"])),
+    ("payloads first", lambda one: str(one["first_payloads"])),
+    ("steady", lambda one: str(one["steady_payloads"])),
+    ("changing", lambda one: str(one["changing_payloads"])),
+    ("small frames", lambda one: str(one["steady_small"])),
+    ("all told ms", lambda one: str(one["changing_last_ms"])),
+    ("carried outside", lambda one: "" if one["carriers"] is None else one["carriers"].percent()),
 )
-_PARTNER = {"oldest": "its oldest neighbour (Cyclon)", "random": "a random neighbour (the paper)"}
 _NOTES = (
-    "partner: whom an agent trades with, its oldest neighbour (Cyclon) or a random one (the paper). in-degree, deviation: "
-    "by how many an agent is known before the removal. rounds to 1 %: until one reference in a hundred is to a removed "
-    "agent; dead at end: their share after the last round; dead known: removed agents that somebody still knows then. An "
-    "event finds the first subscriber by random walks, and is then passed on by each subscriber to all its neighbours in "
-    "the topic's overlay; a hop takes a random time, and no agent is busy, so times show the shape and not the seconds of a "
-    "real system. messages: per subscriber, walks included. In brackets are 95 % intervals, by the spread between runs; one "
-    "run alone has none but for shares of its own agents. Of nothing seen it is said of how many, and what share that "
-    "leaves possible."
+    "in-degree, deviation: by how many an agent is known before the removal. rounds to 1 %: until one reference in a hundred is "
+    "to a removed agent; dead at end: their share after the last round; dead known: removed agents that somebody still knows "
+    "then. reached, median, p99, last: the first event of a topic, published by an agent that does not subscribe where there is "
+    "one, which finds its access point first. Payloads are events on their way to one agent, small frames all other messages, "
+    "both for each subscriber and event: of the first event, of one publisher (steady), and with another publisher for each event "
+    "(changing), at 20 events a second; small frames are those of the steady state, rounds of exchange and all. all told: the "
+    "longest that an event of changing publishers took to its last subscriber. carried outside: those that do not subscribe and "
+    "were sent a payload. A hop takes a random time, and no agent is busy, so times show the shape and not the seconds of a real "
+    "system. In brackets are 95 % intervals, by the spread between runs; one run alone has none but for shares of its own agents. "
+    "Of nothing seen it is said of how many, and what share that leaves possible."
 )

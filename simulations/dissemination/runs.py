@@ -1,8 +1,9 @@
-"""The experiment ``dissemination``: view exchange after removals, and the diffusion of one event on a topic.
+"""The experiment ``dissemination``: view exchange after removals, and the diffusion of events on a topic.
 
 Both are those of Paraschiv, Stefănescu and Almasi, "Agent-Based Implementation of a P2P Publish/Subscribe System": Figures 4 to 9
-show how the dead are forgotten, 10 to 14 how an event spreads. All settings are run with the smallest number of agents, as often as
-is asked for; larger ones once, with the middle share of removals and the largest views, since each averages over more agents.
+show how the dead are forgotten, 10 to 14 how an event spreads. They are played by the objects that run in peers. All settings are
+run with the smallest number of agents, as often as is asked for; larger ones once, with the middle share of removals and the
+largest views, since each averages over more agents.
 """
 
 from __future__ import annotations
@@ -10,89 +11,39 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
+from gsg.topics.topics import MAX_ENTRIES
 
 from ..engine.experiment import Experiment
 from ..engine.randomness import derived_seed
 from ..engine.sweep import Sweep, check_size
 from ..errors import BadParameter, check_range
-from .cases import FORMS, DisseminationRequest, Event, Removal, Round, Spread, middle
-from .cyclon import NOBODY, Views, check_views
-from .diffusion import Walks, check_event, diffuse
+from .cases import DisseminationRequest, Removal, Round, Spread, Topic, middle
+from .removals import play_removal
 from .report import results_of
+from .spreading import play_topic
 
-MAX_ROUNDS = 10_000
-SLICES_A_HOP = 5
-"""Into how many slices of time the longest hop is cut."""
-
-
-def play_removal(asked: DisseminationRequest, case: Removal) -> Iterator[Round]:
-    """Rounds of exchange, a removal, and rounds again: the overlay in each round from the removal on."""
-    rng = _rng(asked.seed, "exchange", case.agents, case.view, case.form, case.removed, case.run)
-    exchanged = min(asked.exchanged, case.view)
-    views = Views(case.agents, view=case.view, exchanged=exchanged, rng=rng, oldest=case.form == "oldest")
-    for _ in range(asked.settle):
-        views.exchange_all()
-    in_degrees = tuple(np.bincount(views.in_degrees()).tolist())
-    views.remove(round(case.removed * case.agents))
-    yield _seen(case, views, 0, in_degrees)
-    for number in range(1, asked.rounds + 1):
-        views.exchange_all()
-        yield _seen(case, views, number, ())
+MAX_AGENTS: Final = 100_000
+"""Each is all the objects of a peer: some 50 kB, and a second of one core for each ten seconds of five hundred."""
+MAX_VIEW: Final = 255
+MAX_ROUNDS: Final = 10_000
+MAX_EVENTS: Final = 10_000
 
 
-def _seen(case: Removal, views: Views, number: int, in_degrees: tuple[int, ...]) -> Round:
-    degrees, dead = views.in_degrees(), views.dead_references()
-    references = int((views.known[views.alive] != NOBODY).sum())
-    return Round(
-        **asdict(case),
-        round=number,
-        in_degree_mean=float(degrees.mean()),
-        in_degree_std=float(degrees.std()),
-        dead_references=int(dead.sum()),
-        dead_share=float(dead.sum() / max(1, references)),
-        dead_known=views.known_dead(),
-        clear=int((dead == 0).sum()),
-        in_degrees=in_degrees,
-    )
+def _removal(asked: DisseminationRequest, case: Removal) -> Iterator[Round]:
+    return play_removal(asked, case, derived_seed(asked.seed, "exchange", case.agents, case.view, case.removed, case.run))
 
 
-def play_event(asked: DisseminationRequest, case: Event) -> Iterator[Spread]:
-    """How an event spreads in an overlay of its own."""
-    rng = _rng(asked.seed, "event", case.agents, case.subscribers, case.run)
-    view = max(asked.views)
-    base = Views(case.agents, view=view, exchanged=min(asked.exchanged, view), rng=rng)
-    # The walks find a subscriber within a few hops: random views serve them as well as exchanged ones.
-    walks = Walks(asked.walks, asked.lifetime, asked.hop_ms)
-    told = diffuse(base, case.subscribers, walks, rounds=asked.settle, rng=rng)
-    heard = told.heard_ms[np.isfinite(told.heard_ms)]
-    slice_ms = max(1.0, asked.hop_ms[1] / SLICES_A_HOP)
-    median, p99, last = np.quantile(heard, [0.5, 0.99, 1.0]).tolist() if len(heard) else (0.0, 0.0, 0.0)
-    yield Spread(
-        **asdict(case),
-        subscribed=len(told.heard_ms),
-        reached=len(heard),
-        median_ms=median,
-        p99_ms=p99,
-        last_ms=last,
-        walk_hops=told.walk_hops,
-        messages=told.messages,
-        slice_ms=slice_ms,
-        heard=tuple(np.bincount((heard / slice_ms).astype(np.int64)).tolist()),
-    )
-
-
-def _rng(seed: int, *name: object) -> np.random.Generator:
-    return np.random.default_rng(derived_seed(seed, *name))
+def _topic(asked: DisseminationRequest, case: Topic) -> Iterator[Spread]:
+    return play_topic(asked, case, derived_seed(asked.seed, "topic", case.agents, case.subscribers, case.run))
 
 
 def experiment(request: DisseminationRequest) -> Experiment:
     """What is to be played, and how it is reported. Raises BadParameter."""
     _check(request)
     larger = len(set(request.agents)) - 1
-    removed = len(FORMS) * (len(request.views) * len(request.removed) * request.runs + larger)
+    removed = len(request.views) * len(request.removed) * request.runs + larger
     check_size(request.seed, request.runs, removed, len(request.subscribers) * (request.runs + larger))
     removals, events = [], []
     smallest = min(request.agents)
@@ -100,13 +51,11 @@ def experiment(request: DisseminationRequest) -> Experiment:
         runs = range(request.runs if agents == smallest else 1)
         views = request.views if agents == smallest else (max(request.views),)
         shares = request.removed if agents == smallest else (middle(request.removed),)
-        removals += [
-            Removal(agents, view, form, share, run) for view in views for form in FORMS for share in shares for run in runs
-        ]
-        events += [Event(agents, share, run) for share in sorted(request.subscribers, reverse=True) for run in runs]
+        removals += [Removal(agents, view, share, run) for view in views for share in shares for run in runs]
+        events += [Topic(agents, share, run) for share in sorted(request.subscribers, reverse=True) for run in runs]
     sweeps: dict[str, Sweep[Any, Any]] = {  # Any: as in Experiment
-        "view exchange": Sweep(Round, removals, partial(play_removal, request)),
-        "diffusion": Sweep(Spread, events, partial(play_event, request)),
+        "view exchange": Sweep(Round, removals, partial(_removal, request)),
+        "diffusion": Sweep(Spread, events, partial(_topic, request)),
     }
     return Experiment(asdict(request), sweeps, partial(results_of, request))
 
@@ -114,13 +63,26 @@ def experiment(request: DisseminationRequest) -> Experiment:
 def _check(request: DisseminationRequest) -> None:
     check_range(request.rounds, 1, MAX_ROUNDS, "rounds")
     check_range(request.settle, 0, MAX_ROUNDS, "rounds to settle")
+    check_range(request.events, 1, MAX_EVENTS, "events")
     if not 0 < request.round_s < float("inf"):
         raise BadParameter(f"rounds of {request.round_s:g} s; expected more than 0")
+    least_ms, most_ms = request.hop_ms
+    if not 0 <= least_ms <= most_ms < float("inf"):
+        raise BadParameter(f"hops of {least_ms:g} to {most_ms:g} ms; expected the shorter one first, and none below 0")
     for agents in request.agents:
-        for view in request.views:
-            check_views(agents, view=view, exchanged=min(request.exchanged, view))
-        for share in request.removed:
-            if not 0 <= share < 1 or round(share * agents) >= agents:
-                raise BadParameter(f"a share of {share:g} of {agents} agents removed; expected 0 or more, and that some stay")
-        for share in request.subscribers:
-            check_event(agents, share, Walks(request.walks, request.lifetime, request.hop_ms))
+        _check_agents(request, agents)
+
+
+def _check_agents(request: DisseminationRequest, agents: int) -> None:
+    check_range(agents, 2, MAX_AGENTS, "agents")
+    for view in request.views:
+        if not 0 < view < min(agents, MAX_VIEW + 1):
+            raise BadParameter(f"views of {view} among {agents} agents; expected 1 to {min(agents, MAX_VIEW + 1) - 1}")
+        exchanged = min(request.exchanged, view)
+        check_range(exchanged, 1, min(view, MAX_ENTRIES), f"neighbours exchanged of a view of {view}")
+    for share in request.removed:
+        if not 0 <= share < 1 or round(share * agents) >= agents:
+            raise BadParameter(f"a share of {share:g} of {agents} agents removed; expected 0 or more, and that some stay")
+    for share in request.subscribers:
+        if not 0 < share <= 1 or round(share * agents) < 2:
+            raise BadParameter(f"a share of {share:g} of {agents} agents subscribe; expected two of them at least, and 1 at most")

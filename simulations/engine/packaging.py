@@ -11,9 +11,7 @@ from .places import writing
 from .provenance import COMMIT, PACKAGES, commit
 
 EXECUTORS = ("msgspec", "numpy", "pandas", "pyarrow")
-"""Packages that the machines need which count: those of experiments that are not named below."""
-DISSEMINATION = ("scipy",)
-"""What they need besides for ``dissemination``."""
+"""Packages that the machines need which count: those of all experiments but ``replay``."""
 DRIVER = ("click", "matplotlib", "rich", "scipy")
 """What the machine needs besides which drives the run, and writes the report: in cluster mode one of the cluster's.
 

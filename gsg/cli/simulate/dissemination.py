@@ -10,17 +10,18 @@ from .running import How, run_sweep, sweep_options
 
 
 @click.command(short_help="How views are exchanged, and how events spread.")
-@click.option("--peers", default="500,10000,100000", show_default=True, metavar="N,...", help="How many agents.")
+@click.option("--peers", default="500,10000", show_default=True, metavar="N,...", help="How many agents.")
 @click.option("--views", default="10,20", show_default=True, metavar="N,...", help="How many others an agent knows.")
 @click.option("--exchanged", default=8, show_default=True, help="How many of them it trades at a time.")
 @click.option("--removed", default="0.1,0.2,0.5", show_default=True, metavar="SHARE,...", help="Agents that are removed.")
 @click.option(
     "--subscribers", default="0.25,0.5,0.75,1", show_default=True, metavar="SHARE,...", help="Agents that subscribe to the topic."
 )
-@click.option("--settle", default=30, show_default=True, help="Rounds of exchange before anything happens.")
+@click.option("--settle", default=30, show_default=True, help="Rounds of exchange before the removal.")
 @click.option("--rounds", default=60, show_default=True, help="Rounds of exchange after the removal.")
-@click.option("--round-s", default=6.0, show_default=True, help="Seconds from round to round, for the plots.")
-@click.option("--hop-ms", default="100,500", show_default=True, metavar="LEAST,MOST", help="Milliseconds that a hop takes.")
+@click.option("--round-s", default=6.0, show_default=True, help="Seconds from round to round.")
+@click.option("--events", default=40, show_default=True, help="Events of one publisher, and then of changing ones.")
+@click.option("--hop-ms", default="10,50", show_default=True, metavar="LEAST,MOST", help="Milliseconds that a hop takes.")
 @click.option("--runs", default=5, show_default=True, help="How often the settings of the fewest agents are run.")
 @sweep_options
 def command(
@@ -32,8 +33,9 @@ def command(
     hop_ms: str,
     **given: Any,  # Any: click checked them
 ) -> None:
-    """Exchange views after agents are removed, and spread an event among the subscribers of a topic.
+    """Exchange views after agents are removed, and spread events among the subscribers of a topic.
 
+    Agents are the objects that run in peers, in virtual time.
     All settings are run with the fewest agents; more agents are run once each, with the largest views and the middle share removed.
     DIR gets all runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """

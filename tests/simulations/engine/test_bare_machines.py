@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from simulations.engine.packaging import DISSEMINATION, DRIVER, EXECUTORS, write_package
+from simulations.engine.packaging import DRIVER, EXECUTORS, write_package
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -94,15 +94,9 @@ def run_with(packages: Sequence[str], program: str, tmp_path: Path, *arguments: 
     )
 
 
-@pytest.mark.parametrize("program", [COUNT, LOOK_UP, LOSE], ids=["load-balance", "routing", "churn"])
+@pytest.mark.parametrize("program", [COUNT, LOOK_UP, LOSE, SPREAD], ids=["load-balance", "routing", "churn", "dissemination"])
 def test_executors_need_what_is_named_for_them(program: str, tmp_path: Path) -> None:
     ran = run_with(EXECUTORS, program, tmp_path)
-
-    assert (ran.returncode, ran.stderr) == (0, "")
-
-
-def test_dissemination_needs_one_package_more(tmp_path: Path) -> None:
-    ran = run_with([*EXECUTORS, *DISSEMINATION], SPREAD, tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, "")
 
@@ -124,4 +118,4 @@ def test_the_page_names_them_all() -> None:
     page = (ROOT / "docs" / "simulation.md").read_text("utf-8")
 
     machines = page.partition("$ gsg simulate package")[2].partition("## Workloads")[0]
-    assert [name for name in (*EXECUTORS, *DISSEMINATION, *DRIVER) if name not in machines] == []
+    assert [name for name in (*EXECUTORS, *DRIVER) if name not in machines] == []

@@ -19,7 +19,7 @@ SMALL = {
     ),
     "dissemination": (
         *("--peers", "40,60", "--views", "5,10", "--exchanged", "4", "--removed", "0.2,0.5", "--runs", "2"),
-        *("--subscribers", "0.5,1", "--settle", "3", "--rounds", "4"),
+        *("--subscribers", "0.5,1", "--settle", "3", "--rounds", "4", "--events", "3"),
     ),
     "routing": ("--peers", "200", "--lookups", "100", "--k", "2,8", "--dead", "0,0.5"),
 }
@@ -127,8 +127,8 @@ def test_spark_and_one_thread_say_the_same(experiment: str, tmp_path: Path, monk
         ),
         (
             "dissemination",
-            ("--runs", "1000", "--removed", "0.1,0.2,0.3"),
-            "12002 runs; expected 10000 at most: ask for fewer values",
+            ("--runs", "1000", "--removed", "0.1,0.2,0.3,0.4,0.5,0.6"),
+            "12001 runs; expected 10000 at most: ask for fewer values",
         ),
         ("dissemination", ("--runs", "1000", "--removed", "0.1", "--subscribers", SHARES), "11011 runs; expected 10000 at most"),
         ("routing", ("--k", LISTED, "--dead", MANY), "10200 runs; expected 10000 at most: ask for fewer values of some option"),
@@ -145,6 +145,7 @@ def test_spark_and_one_thread_say_the_same(experiment: str, tmp_path: Path, monk
         ("dissemination", ("--rounds", "0"), "0 rounds; expected 1 to"),
         ("dissemination", ("--settle", "-1"), "-1 rounds to settle; expected 0 to"),
         ("dissemination", ("--round-s", "0"), "rounds of 0 s; expected more than 0"),
+        ("dissemination", ("--events", "0"), "0 events; expected 1 to"),
         ("dissemination", ("--runs", "0"), "0 runs; expected 1 to"),
         ("routing", ("--peers", "0"), "0 peers; expected 2 to"),
         ("routing", ("--lookups", "-1"), "-1 lookups; expected 1 to"),
