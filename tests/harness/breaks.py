@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, TypeAlias
 
 import pytest
@@ -18,8 +19,11 @@ from gsg.replication.copying import Copying
 from gsg.storage.disk.group_commit import GroupCommit
 from gsg.storage.disk.records import rows_of
 from gsg.storage.facts_by_key import FactsByKey
+from gsg.topics.diffusion import Diffusion
+from gsg.topics.neighbours import Neighbours
 from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Happened
+from gsg.wire.topic_messages import Mark, Payload
 
 Columns: TypeAlias = list[Any]  # Any: one column of a message
 
@@ -95,6 +99,40 @@ def checksums_not_checked(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(gsg.storage.disk.salvage, "is_sound_group", can_be_read)
 
+
+def events_never_asked_for(patch: pytest.MonkeyPatch) -> None:
+    """What a member of a topic has missed it does not ask for."""
+    patch.setattr(Diffusion, "_ask_for", lambda *_: None)
+    patch.setattr(Neighbours, "refill", lambda *_: None)
+
+
+def events_from_before_told(patch: pytest.MonkeyPatch) -> None:
+    """A member is told what it hears of, whenever that was published."""
+
+    def begin(diffusion: Diffusion, mark: Mark, now_s: float) -> None:
+        diffusion._meet(mark.source, 0, now_s)
+
+    patch.setattr(Diffusion, "_begin_at", begin)
+    patch.setattr(Diffusion, "since_s", property(lambda diffusion: -inf, lambda diffusion, since_s: None), raising=False)
+
+
+def duplicates_of_topics_told(patch: pytest.MonkeyPatch) -> None:
+    """An event of a topic is told as often as it comes."""
+    received = Diffusion.received_payload
+
+    def tell(diffusion: Diffusion, payload: Payload, sender: bytes | None, now_s: float) -> None:
+        duplicates = diffusion.duplicates
+        received(diffusion, payload, sender, now_s)
+        if diffusion.duplicates > duplicates:
+            diffusion._tell(payload)
+
+    patch.setattr(Diffusion, "received_payload", tell)
+
+
+TOPIC_BREAKS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    each.__name__: each for each in (events_never_asked_for, events_from_before_told, duplicates_of_topics_told)
+}
+"""Those of topics, which are looked for from the first seed on."""
 
 BREAKS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], int]] = {
     each.__name__: (each, first)

@@ -37,11 +37,16 @@ TOLD_EVERY = 100
 Judged: TypeAlias = tuple[int, int, list[str]]
 
 
+def has_topics(seed: int) -> bool:
+    """Whether peers use a topic as well in the run of a seed: in every second one."""
+    return seed % 2 == 1
+
+
 def judge(seed: int) -> Judged:
     """A seed, how many rounds it was given, and what is not as promised: a run that cannot go on is not, either."""
     rounds = ROUNDS[seed % len(ROUNDS)]
     try:
-        return seed, rounds, run(seed, rounds=rounds)[1]
+        return seed, rounds, run(seed, rounds=rounds, topics=has_topics(seed))[1]
     except Exception as error:
         return seed, rounds, [f"the run ends by {type(error).__name__}: {error}"]
 
@@ -68,7 +73,8 @@ def main() -> int:
         description="Run seeds of the harness, so many or for as long as told, on all cores.",
         epilog=f"Seed s has {', '.join(map(str, ROUNDS))} rounds, in turn: ROUNDS[s % {len(ROUNDS)}]. "
         "A seed that fails is printed with the command that repeats it, run.py SEED --rounds N, with the same seed and rounds; "
-        "schedule.py SEED --rounds N prints what happens in it.",
+        "schedule.py SEED --rounds N prints what happens in it. In odd seeds peers use a topic "
+        "as well: repeat these with --topics.",
     )
     parser.add_argument("--seeds", type=int, help=f"stop after so many (default: {SEEDS:,}, or what --seconds allows)")
     parser.add_argument("--seconds", type=float, help="begin nothing after so long")
@@ -84,7 +90,8 @@ def main() -> int:
             done += 1
             if found:
                 failed += 1
-                print(f"seed {seed} fails; {sys.executable} {Path(__file__).with_name('run.py')} {seed} --rounds {rounds}")
+                how = f"--rounds {rounds}{' --topics' * has_topics(seed)}"
+                print(f"seed {seed} fails; {sys.executable} {Path(__file__).with_name('run.py')} {seed} {how}")
                 print(*(f"    {line}" for line in found), sep="\n", flush=True)
             if not done % TOLD_EVERY:
                 print(f"{done:,} seeds in {time.monotonic() - begun_s:,.0f} s, {failed} failed", flush=True)

@@ -74,6 +74,8 @@ class History:
     mended_s: float = 0.0
     """How long after the end of the schedule all was as it should be, or was given up."""
     digest: str = ""
+    of_topics: list[str] = field(default_factory=list)
+    """What of topics was not as promised."""
 
 
 def text_of(row: Row) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from breaks import BREAKS
+from breaks import BREAKS, TOPIC_BREAKS
 from run import run
 from schedule import LINK_FAULTS, LOST, PEER_FAULTS, TEXTS, Happens, Insert, Notify, schedule
 
@@ -18,6 +18,8 @@ from gsg import Space
 
 SEEDS = 200
 """Of runs of one to two seconds of a core each. The rest of 10,000 is `make soak`."""
+TOPIC_SEEDS = 40
+"""Of runs in which peers use a topic as well."""
 GROUP = 5
 """So many runs are one test: enough tests for all cores."""
 DRAWN = 200
@@ -33,6 +35,22 @@ def test_what_is_promised_is_kept(first: int) -> None:
 
     # Each is repeated by: python tests/harness/run.py SEED
     assert {seed: violations for seed, violations in found.items() if violations} == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(0, TOPIC_SEEDS, GROUP))
+def test_what_is_promised_of_topics_is_kept(first: int) -> None:
+    found = {seed: run(seed, topics=True)[1] for seed in range(first, first + GROUP)}
+
+    # Each is repeated by: python tests/harness/run.py SEED --topics
+    assert {seed: violations for seed, violations in found.items() if violations} == {}
+
+
+@pytest.mark.parametrize("name", TOPIC_BREAKS)
+def test_a_promise_of_topics_that_is_broken_on_purpose_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    TOPIC_BREAKS[name](monkeypatch)
+
+    assert any(run(seed, topics=True)[1] for seed in range(FOUND_WITHIN))
 
 
 @pytest.mark.parametrize("name", BREAKS)

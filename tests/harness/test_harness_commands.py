@@ -25,7 +25,7 @@ def test_a_soak_says_how_a_failing_seed_is_run_again() -> None:
 
 
 def test_a_soak_takes_a_run_that_cannot_go_on_for_one_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ends_by_an_error(seed: int, *, rounds: int) -> None:
+    def ends_by_an_error(seed: int, *, rounds: int, topics: bool) -> None:
         raise ExceptionGroup("tasks", [RuntimeError(f"{seed} went wrong")])
 
     monkeypatch.setattr(harness_soak, "run", ends_by_an_error)

@@ -26,6 +26,7 @@ from schedule import (
     Happens,
     Schedule,
 )
+from topic_members import TopicMembers, topic_violations
 
 import dht
 import gsg.rendezvous.feed
@@ -60,11 +61,16 @@ T = TypeVar("T")
 class World:
     """The peers of one run by number, and what befalls them."""
 
-    def __init__(self, net: SimNet, plan: Schedule, settled: Callable[[History], bool], latest_s: float) -> None:
+    def __init__(
+        self, net: SimNet, plan: Schedule, settled: Callable[[History], bool], latest_s: float, *, topics: bool = False
+    ) -> None:
         self.net = net
         self._settled = settled
         self._latest_s = latest_s
         self.history = History()
+        self._topics = TopicMembers(self, Random(f"topics {plan.seed}")) if topics else None
+        self.topic_tasks: set[asyncio.Task[None]] = set()
+        """What members of topics read with."""
         self.peers: dict[int, Peer] = {}
         """Those that run, and take clients."""
         self._plan = plan
@@ -101,6 +107,8 @@ class World:
         async with asyncio.TaskGroup() as group:
             for client in clients:
                 group.create_task(client.live([done for done in self._plan.deeds if done.client == client.name]))
+            if self._topics is not None:
+                group.create_task(self._topics.live(self._plan.ends_s))
             for happens in self._plan.faults:
                 await asyncio.sleep(max(0.0, happens.at_s - self.net.loop.time()))
                 self._note_trouble(happens)
@@ -112,6 +120,11 @@ class World:
             await asyncio.sleep(LOOK_S)
             await self._look()
         self.history.mended_s = self.net.loop.time() - self._plan.ends_s
+        if self._topics is not None:
+            await self._topics.say_last()
+            self.history.of_topics = list(topic_violations(self._topics, self.history.troubles))
+            for task in list(self.topic_tasks):
+                task.cancel()
         self.history.digest = self.net.digest
         await self._end()
         return self.history
@@ -298,6 +311,10 @@ class World:
         for host in hosts:
             self.net.resume(host)
 
+    def within_topic(self) -> list[int]:
+        """The peers at which somebody may use a topic."""
+        return self._awake()
+
     def _awake(self) -> list[int]:
         """The peers that run, and do not stand still."""
         return [number for number in sorted(self.peers) if self._hosts[number] not in self.net.loop.suspended]
@@ -412,12 +429,13 @@ def _surroundings() -> Iterator[list[str]]:
             logger.setLevel(level)
 
 
-def history_of(plan: Schedule, settled: Callable[[History], bool], *, latest_s: float = LATEST_S) -> History:
-    """Carry out a schedule; where it is not ``settled`` in time it is given ``latest_s`` more, as is promised for the end."""
+def history_of(plan: Schedule, settled: Callable[[History], bool], *, latest_s: float = LATEST_S, topics: bool = False) -> History:
+    """Carry out a schedule; where it is not ``settled`` in time it is given ``latest_s`` more, as is promised for the end. With
+    ``topics``, peers use one as well."""
 
     async def main(net: SimNet) -> History:
         net.window_bytes = WINDOW_BYTES
-        return await World(net, plan, settled, latest_s).run()
+        return await World(net, plan, settled, latest_s, topics=topics).run()
 
     with _surroundings() as failures:
         history = run(main, seed=plan.seed, latency_s=LATENCY_S)

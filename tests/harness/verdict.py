@@ -39,6 +39,7 @@ def violations(history: History, *, strict: bool = False) -> list[str]:
     if strict:
         history = replace(history, troubles=[])
     found = [f"a peer failed: {failure}" for failure in history.failures]
+    found += [f"of topics: {violation}" for violation in history.of_topics]
     with Space() as space:
         found += in_the_end(history, space)
         for session in history.sessions:
