@@ -105,7 +105,7 @@ class Process:
         """Let it do something."""
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(request).encode() + b"\n")
-        return await _answer(self.process)
+        return await answer_of(self.process)
 
     @property
     def pid(self) -> int:
@@ -113,7 +113,8 @@ class Process:
         return self.process.pid
 
 
-async def _answer(process: asyncio.subprocess.Process) -> dict[str, Any]:  # Any: JSON
+async def answer_of(process: asyncio.subprocess.Process) -> dict[str, Any]:  # Any: JSON
+    """The next line that a process says. Raises WrongDelivery where it has ended."""
     assert process.stdout is not None
     line = await process.stdout.readline()
     if not line:
@@ -133,7 +134,7 @@ async def role(name: str, kind: str, address: str, **options: object) -> AsyncIt
         process_group=0,
     )
     try:
-        yield Process(process, await _answer(process))
+        yield Process(process, await answer_of(process))
     finally:
         if process.returncode is None:
             process.kill()
