@@ -25,6 +25,7 @@ class _Gsg(LazyGroup):
         "publish": ("publish", "Publish the tuples of a file, or retract them."),
         "subscribe": ("subscribe", "Print the rows of a standing query as they come and go."),
         "channel": ("channel", "Publish and hear events of property sets."),
+        "topics": ("topics", "List the topics that a peer knows of."),
         "explain": ("explain", "Say how a query is answered, why a row holds or does not, or what subscriptions hold."),
         "status": ("status", "Show the peers, what each holds and how the load is spread."),
         "simulate": ("simulate", "Simulate large overlays on Spark."),

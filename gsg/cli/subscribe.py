@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from datetime import UTC, datetime
@@ -15,18 +14,16 @@ import click
 from ..errors import Overrun, Stale
 from ..tuples.escaping import JSON_ERRORS, escape, json_line, one_line
 from .connecting import peer_option, run
+from .json_terms import json_term
 from .messages import say
 from .output import Printer
 from .query_input import asks, check_one, read_query, with_query
 
 if TYPE_CHECKING:
     from ..languages.rows import Row, Sign
-    from ..tuples.terms import Term
 
 BATCH = 1_000
 """Rows written at once, when so many have come."""
-EXACT = 2**53
-"""Integers up to this are exact in every reader of JSON, since some have doubles only (RFC 7493, section 2.2)."""
 
 
 @click.command(short_help="Print the rows of a standing query as they come and go.")
@@ -38,6 +35,7 @@ EXACT = 2**53
     "script writes it.",
 )
 @click.option("--snapshot", is_flag=True, help="Print the rows that hold now and leave.")
+@click.option("--topic", metavar="NAME", help="Print the events of a topic, such as house/temp, instead of rows.")
 @click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows.")
 @click.option(
     "--max-tokens",
@@ -52,19 +50,27 @@ EXACT = 2**53
     help="When this command does not keep up: tell rows as their sum and drop the oldest events, drop the oldest of both, or end.",
 )
 @peer_option
-def command(text: str | None, file: Path | None, **given: Any) -> None:  # Any: click checked them
+def command(text: str | None, file: Path | None, topic: str | None, **given: Any) -> None:  # Any: click checked them
     """Print the rows of the query TEXT, one a line: + it has become true, - it has stopped being true, ! it was true at an event.
 
     \b
     gsg subscribe '(?film, <http://example.org/film/directedBy>, ?who)'
     gsg subscribe '(?x, ^on, ?y), NOT { (?y, ^color, red) }' --jsonl
     gsg subscribe 'SELECT ?film { ?film <http://example.org/film/starring> ?who }' --snapshot
+    gsg subscribe --topic house/temp
 
     A query that ASKs is answered with true or false where --snapshot is given.
     """
+    if topic is not None:
+        if text is not None or file is not None or given["snapshot"]:
+            raise click.UsageError("--topic is given alone: a topic has no query, and nothing that holds now")
+        from . import topics
+
+        run(topics.subscribe(topic, jsonl=given["jsonl"], count=given["count"], url=given["url"]))
+        return
     check_one(text, file)
     if text is None and file is None:
-        raise click.UsageError("give the query as TEXT, or its file with --file")
+        raise click.UsageError("give the query as TEXT, or its file with --file, or a topic with --topic")
     run(_subscribe(text, file, **given))
 
 
@@ -152,17 +158,8 @@ def _can_have(text: str, encoding: str) -> bool:
 
 
 def _jsonl(time: str, sign: Sign, row: Row) -> str:
-    return _json({"time": time, "sign": str(sign), "row": {name: _json_term(row[name]) for name in row}})
+    return _json({"time": time, "sign": str(sign), "row": {name: json_term(row[name]) for name in row}})
 
 
 def _json(what: dict[str, object]) -> str:
     return json_line(json.dumps(what, ensure_ascii=False, allow_nan=False))
-
-
-def _json_term(value: Term | float) -> object:
-    from ..tuples.terms import n3
-
-    # JSON has no infinity, and no NaN (RFC 8259, section 6).
-    if (isinstance(value, float) and math.isfinite(value)) or (isinstance(value, int) and -EXACT <= value <= EXACT):
-        return value
-    return n3(value)

@@ -16,6 +16,7 @@ from ..languages.rows import Row
 from ..subscriptions.backlog import LIMIT, Overflow, check_limit, overflow_of
 from ..subscriptions.live import LiveSubscription
 from ..subscriptions.subscription import Callback
+from ..topics.names import topic_name
 from ..tuples import terms as model
 from ..tuples.audiences import audience_of
 from ..tuples.features import Key
@@ -23,6 +24,7 @@ from ..tuples.sizes import size_bytes
 from ..tuples.terms import Tuple
 from .client_channel import ClientChannel
 from .client_subscription import ClientSubscription
+from .client_topic import ClientTopic, known_topics
 from .opening import DEFAULT_URL
 from .peer_connection import PeerConnection
 from .protocol import (
@@ -131,6 +133,14 @@ class Client:
                 connection.start_task(made.close())
             raise
         return made.live
+
+    def topic(self, name: str) -> ClientTopic:
+        """A topic, to publish to and to subscribe to (docs/topics.md). Raises LocalError for what is no name of one."""
+        return ClientTopic(topic_name(name), self._connection)
+
+    async def topics(self) -> dict[str, float]:
+        """The topics that the peer knows of, and how many members each has, about; 0 where that is unknown."""
+        return await known_topics(self._connection)
 
     async def report(self) -> Report:
         """How the peer and those it knows are doing."""

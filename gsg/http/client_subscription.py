@@ -12,7 +12,7 @@ from ..subscriptions.backlog import Overflow
 from ..subscriptions.live import LiveSubscription
 from ..subscriptions.subscription import Callback
 from .peer_connection import SUBSCRIBE_AGAIN, PeerConnection
-from .protocol import Done, Dropped, Ended, Events, OfSubscription, Rows, Subscribed, Unsubscribe, UpToDate, error_of
+from .protocol import Done, Dropped, Ended, Events, OfSubscription, Rows, Subscribed, TopicEvents, Unsubscribe, UpToDate, error_of
 
 
 class ClientSubscription:
@@ -67,8 +67,8 @@ class ClientSubscription:
                 self.complete.set_result(None)
         elif isinstance(message, Ended):
             self.end(error_of(message.why))
-        elif isinstance(message, Events):
-            raise PeerMisbehaved("events of a channel for a standing query; expected rows")
+        elif isinstance(message, Events | TopicEvents):
+            raise PeerMisbehaved("events of a channel or a topic for a standing query; expected rows")
         else:
             error = error_of(message.why)
             if not isinstance(error, Overrun if isinstance(message, Dropped) else Stale):

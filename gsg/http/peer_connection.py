@@ -30,6 +30,7 @@ from .protocol import (
     Subscribe,
     Subscribed,
     SubscribeEvents,
+    SubscribeTopic,
     error_of,
 )
 
@@ -45,7 +46,11 @@ ASK_AGAIN = (
     "change nothing, and an event may be told twice"
 )
 """What whoever calls, reads or waits for an answer can do when its connection has ended."""
-_NEXT_STEPS: Final[dict[type[Request], str]] = {Subscribe: SUBSCRIBE_AGAIN, SubscribeEvents: SUBSCRIBE_TO_EVENTS_AGAIN}
+_NEXT_STEPS: Final[dict[type[Request], str]] = {
+    Subscribe: SUBSCRIBE_AGAIN,
+    SubscribeEvents: SUBSCRIBE_TO_EVENTS_AGAIN,
+    SubscribeTopic: SUBSCRIBE_TO_EVENTS_AGAIN,
+}
 """The same by what was asked; ASK_AGAIN for the rest."""
 
 Wanted = TypeVar("Wanted", bound=Reply)

@@ -173,6 +173,25 @@ class AskChannel(_Message, tag=28, frozen=True):
     """How is the peer's channel, and what are its subscriptions?"""
 
 
+class PublishTopic(_Message, tag=31, frozen=True):
+    """Events for a topic, in order: the values of each."""
+
+    topic: str
+    events: list[tuple[Said, ...]]
+
+
+class SubscribeTopic(_Message, tag=32, frozen=True):
+    """Events of a topic; they come under this request's number. Unsubscribe ends it."""
+
+    topic: str
+
+
+class AskTopics(_Message, tag=33, frozen=True):
+    """Which topics does the peer know of? Of ``topic``, if it is named: how many members are there?"""
+
+    topic: str = ""
+
+
 class Done(_Message, tag=10, frozen=True):
     """Carried out; ``count`` tuples changed."""
 
@@ -273,6 +292,18 @@ class Events(_Message, tag=29, frozen=True):
     events: list[tuple[str, int, str]]
 
 
+class TopicEvents(_Message, tag=34, frozen=True):
+    """Events of a topic: of each the id of its publisher, that one's number for it, and its values."""
+
+    events: list[tuple[bytes, int, tuple[Term, ...]]]
+
+
+class Topics(_Message, tag=35, frozen=True):
+    """Topics that the peer knows of, and how many members each has, about; 0 where that is unknown."""
+
+    sizes: list[tuple[str, float]]
+
+
 class ChannelReport(_Message, tag=30, frozen=True):
     """How the peer's channel is."""
 
@@ -315,6 +346,7 @@ class Report(_Message, tag=16, frozen=True):
 
 
 ChannelRequest: TypeAlias = PublishEvents | SubscribeEvents | AskChannel
+TopicRequest: TypeAlias = PublishTopic | SubscribeTopic | AskTopics
 Request: TypeAlias = (
     Insert
     | Retract
@@ -328,10 +360,11 @@ Request: TypeAlias = (
     | AskDrawing
     | AskKeys
     | ChannelRequest
+    | TopicRequest
 )
-OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended | Events
+OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended | Events | TopicEvents
 """What the peer tells of a subscription that it has made."""
-Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Keys | ChannelReport
+Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Keys | ChannelReport | Topics
 Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer
 
 

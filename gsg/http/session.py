@@ -36,6 +36,7 @@ from .protocol import (
     AskHoldings,
     AskKeys,
     AskReport,
+    AskTopics,
     AskWhy,
     Done,
     Drawing,
@@ -48,6 +49,7 @@ from .protocol import (
     Notify,
     PublishEvents,
     Publishing,
+    PublishTopic,
     Reasons,
     Reply,
     Report,
@@ -56,15 +58,18 @@ from .protocol import (
     Subscribe,
     Subscribed,
     SubscribeEvents,
+    SubscribeTopic,
+    Topics,
     Unsubscribe,
     UpToDate,
     failed,
 )
 from .sending import Sender
+from .topic_subscription import TopicClientSubscription
 
 log = logging.getLogger(__name__)
 _no_requests = LogRate(log)
-Made = TypeVar("Made", LiveSubscription, ChannelClientSubscription)
+Made = TypeVar("Made", LiveSubscription, ChannelClientSubscription, TopicClientSubscription)
 
 MAX_QUERY_CHARACTERS = 64 * 1024
 """The longest text of a query: it is parsed while everybody else waits. A longer one is refused."""
@@ -72,7 +77,7 @@ MAX_QUERY_CHARACTERS = 64 * 1024
 UNREAD_BYTES = 64 * 1024 * 1024
 """Bytes of rows that wait for one client, of all its subscriptions: beyond, its longest backlogs make room (``Pool``)."""
 
-_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys, AskChannel)
+_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys, AskChannel, AskTopics)
 """Requests whose answers may be long: of one client, one is answered at a time."""
 
 
@@ -93,7 +98,7 @@ class Session:
         self._first = True
         self.lost = False
         """Whether its connection ended without a goodbye: it died, the network broke, or it did not answer and was cut off."""
-        self._subscriptions: dict[int, LiveSubscription | ChannelClientSubscription | None] = {}
+        self._subscriptions: dict[int, LiveSubscription | ChannelClientSubscription | TopicClientSubscription | None] = {}
         """By the number of the request; None while one is being made."""
         self._unwanted: set[int] = set()
         """Those that the client has ended before they were made."""
@@ -223,6 +228,19 @@ class Session:
                 return None
             case AskChannel():
                 return await self._channel.report(number)
+            case PublishTopic():
+                self._allowance.publish(len(request.events), size_bytes, asyncio.get_running_loop().time())
+                topic = self._peer.topic(request.topic)
+                for values in request.events:
+                    await topic.publish(*values)
+                return Done(number, len(request.events))
+            case SubscribeTopic():
+                await self._subscribe_topic(request, tasks)
+                return None
+            case AskTopics():
+                if request.topic:
+                    return Topics(number, [(request.topic, await self._peer.topic(request.topic).size())])
+                return Topics(number, sorted(self._peer.topics().items()))
 
     async def _subscribe(self, request: Subscribe, tasks: asyncio.TaskGroup) -> None:
         self._check_subscription(request)
@@ -253,16 +271,26 @@ class Session:
         await self._sender.send(Subscribed(request.request, (), (), subscription.ticket.number))
         tasks.create_task(self._tell_events(request.request, subscription))
 
-    async def _tell_events(self, number: int, subscription: ChannelClientSubscription) -> None:
+    async def _subscribe_topic(self, request: SubscribeTopic, tasks: asyncio.TaskGroup) -> None:
+        self._check_number(request.request)
+        making = TopicClientSubscription.make(request.request, self._peer.topic(request.topic))
+        subscription = await self._made(request.request, making)
+        await self._sender.send(Subscribed(request.request, ()))
+        tasks.create_task(self._tell_events(request.request, subscription))
+
+    async def _tell_events(self, number: int, subscription: ChannelClientSubscription | TopicClientSubscription) -> None:
         await subscription.send_to(self._sender)
         self._subscriptions.pop(number, None)
 
     def _check_subscription(self, request: Subscribe | SubscribeEvents) -> None:
-        if request.request in self._subscriptions:
-            raise LocalError(f"request {request.request} has made a subscription already; expected a new number")
-        self._allowance.post(len(self._subscriptions))
+        self._check_number(request.request)
         _check_length(request.text)
         check_limit(request.limit, MAX_LIMIT)
+
+    def _check_number(self, number: int) -> None:
+        if number in self._subscriptions:
+            raise LocalError(f"request {number} has made a subscription already; expected a new number")
+        self._allowance.post(len(self._subscriptions))
 
     async def _made(self, number: int, making: Coroutine[Any, Any, Made]) -> Made:  # Any: what a coroutine yields to the loop
         """The subscription of a request, when it is made. Raises what making it raises; LocalError where it was ended before."""

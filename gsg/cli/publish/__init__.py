@@ -38,6 +38,7 @@ Send: TypeAlias = "Callable[..., Coroutine[Any, Any, object]]"  # Any: what a co
 )
 @click.option("--base", metavar="IRI", help="What relative IRIs are resolved against. [default: the file's own IRI]")
 @click.option("--lenient", is_flag=True, help="Skip what cannot be read: it is told with its line, and counted.")
+@click.option("--topic", metavar="NAME", help="Publish an event to a topic: its values are given in place of files, as in scripts.")
 @click.option("--retract", is_flag=True, help="Retract what the files would insert.")
 @click.option(
     "--audience",
@@ -53,6 +54,7 @@ def command(
     files: tuple[str, ...],
     scripts: tuple[str, ...],
     audiences: tuple[str, ...],
+    topic: str | None,
     **given: Any,  # Any: click checked them
 ) -> None:
     """Publish the tuples of each FILE ('-' for standard input): facts, which stay until they are retracted, and events.
@@ -62,6 +64,7 @@ def command(
               gsg publish -e '(lamp, on)'
               echo '(lamp, on)' | gsg publish -
     Events:   gsg publish -e 'NOTIFY { (door, rang) }'
+    To a topic:  gsg publish --topic house/temp 21
 
     FILE is N-Triples (.nt) or Turtle (.ttl), each perhaps gzipped (.gz), whose triples are all facts, or a GSG script (.gsg), which
     has INSERT and DELETE for facts and NOTIFY for events; tuples alone are facts. A script is checked as a whole
@@ -72,6 +75,15 @@ def command(
     A file's blank nodes are the same whenever it is read at the same path, or with the same --base, so that publishing it twice
     changes nothing and --retract finds them. Labels on standard input without --base are names of the whole space, as in scripts.
     """
+    if topic is not None:
+        if scripts or audiences or given["retract"]:
+            raise click.UsageError("--topic goes with values alone, such as: gsg publish --topic house/temp 21")
+        if not files:
+            raise click.UsageError("give the values of the event, such as 21, or '-' for a text a line of standard input")
+        from .. import topics
+
+        run(topics.publish(topic, files, given["url"]))
+        return
     if not files and not scripts:
         raise click.UsageError("give a FILE, '-' for standard input, or a script with -e TEXT, such as -e '(lamp, on)'")
     readers = [reader.strip() for some in audiences for reader in some.split(",")] if audiences else None

@@ -423,6 +423,7 @@ def test_help_lists_the_commands() -> None:
         "publish",
         "subscribe",
         "channel",
+        "topics",
         "explain",
         "status",
         "simulate",

@@ -1,0 +1,92 @@
+"""Topics on the command line: ``gsg topics``, and what ``gsg publish`` and ``gsg subscribe`` do with ``--topic``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import LocalError, Overrun
+from ..tuples.escaping import JSON_ERRORS, json_line, one_line
+from .connecting import peer_option, run
+from .json_terms import json_term
+from .messages import say
+from .output import Printer
+
+if TYPE_CHECKING:
+    from ..topics.backlog import TopicEvent
+
+
+@click.command(short_help="List the topics that a peer knows of.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: members by topic, null where that is unknown.")
+@peer_option
+def command(as_json: bool, url: str) -> None:
+    """List the topics that a peer knows of, and about how many peers are members of each.
+
+    A peer knows of the topics that it is a member of, of those whose members enrol with it, and of some that others advertise.
+    """
+    run(_list(as_json, url))
+
+
+async def _list(as_json: bool, url: str) -> None:
+    from ..http.client import connect
+
+    async with connect(url) as client:
+        sizes = await client.topics()
+    printer = Printer(sys.stdout, errors=JSON_ERRORS if as_json else None)
+    if as_json:
+        found = {name: round(size) if size else None for name, size in sorted(sizes.items())}
+        await printer.print(json_line(json.dumps(found, ensure_ascii=False)))
+        return
+    if not sizes:
+        say("gsg: this peer knows of no topics; subscribe to one with gsg subscribe --topic NAME", err=True)
+    for name, size in sorted(sizes.items()):
+        await printer.print(one_line(f"{name}  {round(size) if size else '?'}"))
+
+
+async def publish(topic: str, values: tuple[str, ...], url: str) -> None:
+    """Publish one event whose values are as GSG script writes them; of ``-``, one for each line of standard input, a text each."""
+    from ..http.client import connect
+    from ..languages import Notify, parse_script
+
+    async with connect(url) as client:
+        if values == ("-",):
+            for line in sys.stdin:
+                await client.topic(topic).publish(line.rstrip("\n"))
+        else:
+            blocks = parse_script(f"NOTIFY {{ ({', '.join(values)}) }}")
+            if len(blocks) != 1 or not isinstance(blocks[0], Notify) or len(blocks[0].tuples) != 1:
+                raise LocalError(f"{' '.join(values)!r} are no values; expected such as 21 warm '\"a text\"'")
+            await client.topic(topic).publish(*blocks[0].tuples[0])
+
+
+async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str) -> None:
+    """Print the events of a topic, one a line, until so many have come."""
+    from ..http.client import connect
+
+    printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)
+    async with connect(url) as client, await client.topic(topic).subscribe() as events:
+        say(f"gsg: ready: what is published to {topic} from now on comes", err=True)
+        while count is None or count > 0:
+            try:
+                event = await anext(events)
+            except Overrun as error:
+                say(f"gsg: {error}", err=True)
+                continue
+            except StopAsyncIteration:
+                return
+            await printer.print(_jsonl(event) if jsonl else one_line("! " + ", ".join(_shown(value) for value in event.values)))
+            count = None if count is None else count - 1
+
+
+def _jsonl(event: TopicEvent) -> str:
+    told = {"topic": event.topic, "publisher": event.publisher.hex(), "number": event.number}
+    return json_line(json.dumps({**told, "values": [json_term(value) for value in event.values]}, ensure_ascii=False))
+
+
+def _shown(value: object) -> str:
+    from ..tuples.terms import n3
+
+    return n3(value)  # type: ignore[arg-type]  # what comes are terms

@@ -1,0 +1,129 @@
+"""A topic, for a client of a peer's door.
+
+async with gsg.connect() as client:
+    async with await client.topic("house/kitchen/temp").subscribe() as events:
+        await client.topic("house/kitchen/temp").publish(21)
+        print(await anext(events))
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from ..errors import GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
+from ..topics.backlog import Backlog, TopicEvent
+from ..tuples.sizes import size_bytes
+from ..tuples.terms import Term, fact
+from .peer_connection import SUBSCRIBE_TO_EVENTS_AGAIN, PeerConnection
+from .protocol import (
+    AskTopics,
+    Done,
+    Dropped,
+    Ended,
+    OfSubscription,
+    PublishTopic,
+    Subscribed,
+    SubscribeTopic,
+    TopicEvents,
+    Topics,
+    Unsubscribe,
+    error_of,
+)
+
+
+class ClientTopic:
+    """The topic ``name`` at the peer that a client is connected to."""
+
+    def __init__(self, name: str, connection: PeerConnection) -> None:
+        self.name = name
+        self._connection = connection
+
+    async def publish(self, *values: Term | float) -> None:
+        """Publish an event with these values; see :meth:`gsg.topics.topic.Topic.publish`."""
+        checked = fact(values)
+        await self._connection.ask(PublishTopic(self._connection.next_number(), self.name, [checked]), Done)
+
+    async def subscribe(self) -> ClientTopicEvents:
+        """Hear of events; returns when what is published from now on comes."""
+        connection, number = self._connection, self._connection.next_number()
+        made = ClientTopicEvents(self.name, connection, number)
+        connection.subscriptions[number] = made
+        try:
+            await connection.ask(SubscribeTopic(number, self.name), Subscribed)
+        except BaseException:
+            connection.subscriptions.pop(number, None)
+            raise
+        return made
+
+    async def size(self) -> int:
+        """How many peers are members; see :meth:`gsg.topics.topic.Topic.size`."""
+        answer = await self._connection.ask(AskTopics(self._connection.next_number(), self.name), Topics)
+        return int(answer.sizes[0][1]) if answer.sizes else 0
+
+
+class ClientTopicEvents:
+    """The events of one subscription: ``async for event in events``. Raises Overrun where some were lost, once, and why the
+    connection has ended where it has; leaving the block ends the subscription."""
+
+    again = SUBSCRIBE_TO_EVENTS_AGAIN
+
+    def __init__(self, topic: str, connection: PeerConnection, number: int) -> None:
+        self._topic = topic
+        self._connection = connection
+        self._number = number
+        self._backlog = Backlog()
+        self._ended: GsgError | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.close()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> TopicEvent:
+        try:
+            return await self._backlog.get()
+        except StopAsyncIteration:
+            if self._ended is not None:
+                raise self._ended from None
+            raise
+
+    async def close(self) -> None:
+        """End the subscription; what came before can still be read."""
+        self._backlog.close()
+        if self._connection.subscriptions.pop(self._number, None) is None or self._connection.lost is not None:
+            return
+        with suppress(LocalError, PeerUnreachable, PeerMisbehaved):
+            await self._connection.ask(Unsubscribe(self._connection.next_number(), self._number), Done)
+
+    def begin(self, subscribed: Subscribed) -> None:
+        """The peer has made it."""
+
+    def receive(self, message: OfSubscription) -> None:
+        """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""
+        match message:
+            case TopicEvents(_, events):
+                for publisher, number, values in events:
+                    self._backlog.put(TopicEvent(self._topic, values, publisher, number), size_bytes(values))
+            case Dropped(_, why):
+                lost = error_of(why)
+                self._backlog.lose(lost.lost if isinstance(lost, Overrun) else 0)
+            case Ended(_, why):
+                self.end(error_of(why))
+            case _:
+                raise PeerMisbehaved(f"{type(message).__name__} of a subscription of a topic; expected TopicEvents")
+
+    def end(self, error: GsgError) -> None:
+        """Nothing more will come."""
+        self._ended = self._ended or error
+        self._backlog.close()
+
+
+async def known_topics(connection: PeerConnection) -> dict[str, float]:
+    """The topics that the peer knows of, and how many members each has, about; 0 where that is unknown."""
+    return dict((await connection.ask(AskTopics(connection.next_number()), Topics)).sizes)

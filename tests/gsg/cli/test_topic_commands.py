@@ -1,0 +1,77 @@
+"""`gsg publish --topic`, `gsg subscribe --topic` and `gsg topics` against a peer in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from commands import END_S, Gsg
+
+pytestmark = pytest.mark.waits
+
+
+def subscribed(url: str, *arguments: str) -> subprocess.Popen[str]:
+    """A subscriber in a process of its own, when it has said that it is ready."""
+    reader = subprocess.Popen(
+        [sys.executable, "-m", "gsg", "subscribe", "--topic", *arguments],
+        env={**os.environ, "GSG_PEER": url},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert reader.stderr is not None
+    assert "ready" in reader.stderr.readline()
+    return reader
+
+
+def test_values_and_lines_are_heard(gsg: Gsg, url: str) -> None:
+    reader = subscribed(url, "values", "--count", "3")
+
+    published = gsg("publish", "--topic", "values", "22", "warm", '"a text"')
+    lines = gsg("publish", "--topic", "values", "-", input="one\ntwo\n")
+    said, problems = reader.communicate(timeout=END_S)
+
+    assert (published.exit_code, lines.exit_code) == (0, 0)
+    assert said.splitlines() == ['! 22, warm, "a text"', '! "one"', '! "two"']
+    assert (reader.returncode, problems) == (0, "")
+
+
+def test_events_are_lines_of_json_where_that_is_asked_for(gsg: Gsg, url: str) -> None:
+    reader = subscribed(url, "lines", "--count", "1", "--jsonl")
+
+    gsg("publish", "--topic", "lines", "22", "warm")
+    told = json.loads(reader.communicate(timeout=END_S)[0])
+
+    assert (told["topic"], told["number"], told["values"]) == ("lines", 1, [22, "warm"])
+    assert len(told["publisher"]) == 40
+
+
+def test_topics_are_listed_with_their_members(gsg: Gsg, url: str) -> None:
+    reader = subscribed(url, "listed")
+
+    plain, as_json = gsg("topics"), gsg("topics", "--json")
+    reader.kill()
+    reader.communicate(timeout=END_S)
+
+    assert "listed  1" in plain.stdout.splitlines()
+    assert json.loads(as_json.stdout)["listed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (("publish", "--topic", "a/+", "1"), "wildcards in topics are not supported"),
+        (("publish", "--topic", "a"), "give the values of the event"),
+        (("publish", "--topic", "a", "1)(2"), "are no values"),
+        (("publish", "--topic", "a", "1", "-e", "(x)"), "--topic goes with values alone"),
+        (("subscribe", "--topic", "a", "(?x)"), "--topic is given alone"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_write(gsg: Gsg, arguments: tuple[str, ...], problem: str) -> None:
+    answer = gsg(*arguments)
+
+    assert answer.exit_code in (1, 2)
+    assert problem in answer.stderr
