@@ -10,18 +10,17 @@ async with gsg.connect() as client:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import suppress
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from ..channels import environment as environments
 from ..channels.consumers import UNREAD, Stream
 from ..channels.events import Event, fields_of
 from ..channels.notation import decode_json, read, to_json
 from ..channels.values import Value
-from ..errors import BadTerm, DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
-from .peer_connection import SUBSCRIBE_TO_EVENTS_AGAIN, PeerConnection
+from ..errors import BadTerm, DoorClosed, GsgError, Overrun, PeerMisbehaved
+from .client_events import ClientEvents
+from .peer_connection import PeerConnection
 from .protocol import (
     BYTES_PER_REQUEST,
     TUPLES_PER_REQUEST,
@@ -35,7 +34,6 @@ from .protocol import (
     PublishEvents,
     Subscribed,
     SubscribeEvents,
-    Unsubscribe,
     error_of,
 )
 
@@ -101,47 +99,14 @@ class ClientChannel:
         return await self._connection.ask(AskChannel(self._connection.next_number()), ChannelReport)
 
 
-class ChannelEvents:
-    """The events of one subscription: ``async for event in events``. Raises Overrun where they were read too slowly, and why the
-    connection has ended where it has; leaving the block ends the subscription."""
-
-    again = SUBSCRIBE_TO_EVENTS_AGAIN
+class ChannelEvents(ClientEvents[Event]):
+    """The events of one subscription of a channel; Overrun is raised where they were read too slowly."""
 
     def __init__(self, connection: PeerConnection, number: int, limit: int, overflow: str) -> None:
-        self._connection = connection
-        self._number = number
         self._stream = Stream(limit=limit, overflow=overflow)
-        self._ended: GsgError | None = None
+        super().__init__(connection, number, self._stream)
         self.dropped = 0
         """Events that were dropped at the peer; those dropped here the stream counts."""
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.close()
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self
-
-    async def __anext__(self) -> Event:
-        try:
-            return await anext(self._stream)
-        except StopAsyncIteration:
-            if self._ended is not None:
-                raise self._ended from None
-            raise
-
-    async def close(self) -> None:
-        """End the subscription; what came before can still be read."""
-        self._stream.close()
-        if self._connection.subscriptions.pop(self._number, None) is None or self._connection.lost is not None:
-            return
-        with suppress(LocalError, PeerUnreachable, PeerMisbehaved):
-            await self._connection.ask(Unsubscribe(self._connection.next_number(), self._number), Done)
-
-    def begin(self, subscribed: Subscribed) -> None:
-        """The peer has made it."""
 
     def receive(self, message: OfSubscription) -> None:
         """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""

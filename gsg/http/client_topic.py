@@ -8,15 +8,12 @@ async with gsg.connect() as client:
 
 from __future__ import annotations
 
-from contextlib import suppress
-from types import TracebackType
-from typing import Self
-
-from ..errors import GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable
+from ..errors import GsgError, Overrun, PeerMisbehaved
 from ..topics.backlog import Backlog, TopicEvent
 from ..tuples.sizes import size_bytes
 from ..tuples.terms import Term, fact
-from .peer_connection import SUBSCRIBE_TO_EVENTS_AGAIN, PeerConnection
+from .client_events import ClientEvents
+from .peer_connection import PeerConnection
 from .protocol import (
     AskTopics,
     Done,
@@ -28,7 +25,6 @@ from .protocol import (
     SubscribeTopic,
     TopicEvents,
     Topics,
-    Unsubscribe,
     error_of,
 )
 
@@ -63,46 +59,13 @@ class ClientTopic:
         return int(answer.sizes[0][1]) if answer.sizes else 0
 
 
-class ClientTopicEvents:
-    """The events of one subscription: ``async for event in events``. Raises Overrun where some were lost, once, and why the
-    connection has ended where it has; leaving the block ends the subscription."""
-
-    again = SUBSCRIBE_TO_EVENTS_AGAIN
+class ClientTopicEvents(ClientEvents[TopicEvent]):
+    """The events of one subscription of a topic."""
 
     def __init__(self, topic: str, connection: PeerConnection, number: int) -> None:
         self._topic = topic
-        self._connection = connection
-        self._number = number
         self._backlog = Backlog()
-        self._ended: GsgError | None = None
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.close()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> TopicEvent:
-        try:
-            return await self._backlog.get()
-        except StopAsyncIteration:
-            if self._ended is not None:
-                raise self._ended from None
-            raise
-
-    async def close(self) -> None:
-        """End the subscription; what came before can still be read."""
-        self._backlog.close()
-        if self._connection.subscriptions.pop(self._number, None) is None or self._connection.lost is not None:
-            return
-        with suppress(LocalError, PeerUnreachable, PeerMisbehaved):
-            await self._connection.ask(Unsubscribe(self._connection.next_number(), self._number), Done)
-
-    def begin(self, subscribed: Subscribed) -> None:
-        """The peer has made it."""
+        super().__init__(connection, number, self._backlog)
 
     def receive(self, message: OfSubscription) -> None:
         """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""

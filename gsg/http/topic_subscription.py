@@ -13,6 +13,7 @@ from .protocol import BYTES_PER_MESSAGE, Dropped, Ended, TopicEvents, failed
 from .sending import Sender
 
 EVENTS_PER_MESSAGE = 1_000
+"""Events, and about BYTES_PER_MESSAGE of them, that go to a client in one message; the rest in the next."""
 
 
 class TopicClientSubscription:

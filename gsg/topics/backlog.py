@@ -57,7 +57,7 @@ class Backlog:
         self._news.set()
 
     def take(self, most: int, most_bytes: int) -> list[TopicEvent]:
-        """What is there, without waiting: nothing where some were lost before it, which :meth:`get` tells."""
+        """What is there, without waiting: nothing where some were lost before it, which the next read tells."""
         taken: list[TopicEvent] = []
         while self._events and not self._lost and len(taken) < most and most_bytes > 0:
             event, size_bytes = self._events.popleft()
@@ -66,7 +66,7 @@ class Backlog:
             taken.append(event)
         return taken
 
-    async def get(self) -> TopicEvent:
+    async def __anext__(self) -> TopicEvent:
         """The next event. Raises Overrun once where some were lost before it, StopAsyncIteration at the end."""
         while True:
             if self._lost:

@@ -23,8 +23,8 @@ from .view import View
 
 WANTED: Final = 5
 MOST: Final = 7
-MOST_ASKED: Final = 40
-"""Peers asked at a time by one that has no neighbour."""
+MOST_ASKED: Final = 20
+"""Peers of a view asked at a time by one that has no neighbour."""
 FEW: Final = 2
 """Neighbours fewer than which are urgent."""
 ANSWER_S: Final = 0.4
@@ -113,8 +113,6 @@ class Neighbours:
         tried = {*self.active, *self._asked}
         backing_off = [peer for peer, until_s in self._refused.items() if until_s > now_s]
         candidates = self._view.sample(missing, without={*tried, *backing_off})
-        if len(candidates) < missing and not self.active:
-            candidates += self._view.reserve(missing - len(candidates), without={*tried, *backing_off})
         if not candidates and not self.active:
             candidates = self._view.sample(missing, without=tried)
         is_wounded = now_s <= self._lost_s + WOUNDED_S

@@ -57,7 +57,7 @@ class TopicEvents:
         return self
 
     async def __anext__(self) -> TopicEvent:
-        return await self._backlog.get()
+        return await self._backlog.__anext__()
 
     def take(self, most: int, most_bytes: int) -> list[TopicEvent]:
         """What has come and is not lost, at once: at most so many events, and about so many bytes of them."""

@@ -24,9 +24,6 @@ SHUFFLED: Final = 8
 """Entries of a view, and of the part that is sent."""
 MAX_AGE: Final = 50
 """Rounds after which an entry goes, wherever it has been: who lives is heard of again much sooner."""
-RESERVE: Final = 100
-"""Peers that were heard of last, in the view or not: where nearly all of an overlay die at once, hardly one of twenty lives.
-Beyond, the one heard of longest ago goes."""
 SILENT: Final = 64
 """Silent peers that are remembered; beyond, the one asked longest ago is forgotten."""
 INEXACT: Final = 3
@@ -44,8 +41,6 @@ class View:
         self._round = 0
         self._entries: dict[bytes, tuple[Contact, int]] = {}
         """Peers by id, each with the round of ours in which its age was 0. Limit: ``size``."""
-        self._reserve: OrderedDict[bytes, tuple[Contact, int]] = OrderedDict()
-        """Each with the round in which its age was 0. Limit: RESERVE."""
         self._silent: OrderedDict[bytes, int] = OrderedDict()
         """Silent peers, and since which round they are. Limit: SILENT."""
         self._sent: dict[bytes, list[bytes]] = {}
@@ -90,16 +85,6 @@ class View:
         born = self._round - age if age is not None else min((born for _, born in self._entries.values()), default=self._round)
         self._entries[contact.id] = contact, born
 
-    def reserve(self, count: int, without: Iterable[bytes] = ()) -> list[Contact]:
-        """Peers that were heard of lately, the last ones first, wherever they are now."""
-        left_out = {*without, *self._entries}
-        found = [
-            contact
-            for peer, (contact, born) in reversed(self._reserve.items())
-            if peer not in left_out and self._round - born <= MAX_AGE
-        ]
-        return found[:count]
-
     def sample_known(self, count: int, without: Iterable[bytes] = ()) -> list[Known]:
         """Some peers at random, with their ages, to be told to others."""
         return [Known(contact, self._round - self._entries[contact.id][1]) for contact in self.sample(count, without)]
@@ -107,7 +92,6 @@ class View:
     def forget(self, peer: bytes) -> None:
         """A peer is dead, or has left."""
         self._entries.pop(peer, None)
-        self._reserve.pop(peer, None)
         self._sent.pop(peer, None)
         self._silent[peer] = self._round
         self._silent.move_to_end(peer)
@@ -171,10 +155,6 @@ class View:
             if peer == self._own.id or not self._may_live(peer, entry.age):
                 continue
             born = self._round - max(0, entry.age)
-            self._reserve[peer] = entry.contact, born
-            self._reserve.move_to_end(peer)
-            if len(self._reserve) > RESERVE:
-                self._reserve.popitem(last=False)
             known = self._entries.get(peer)
             if known is not None:
                 if born > known[1]:

@@ -18,9 +18,9 @@ async def test_the_oldest_go_and_the_next_read_says_how_many() -> None:
         backlog.put(event(number), 10)
 
     with pytest.raises(Overrun, match="2 events of the topic were lost"):
-        await backlog.get()
+        await backlog.__anext__()
 
-    assert [(await backlog.get()).number for _ in range(3)] == [2, 3, 4]
+    assert [(await backlog.__anext__()).number for _ in range(3)] == [2, 3, 4]
 
 
 async def test_bytes_are_bounded_and_one_event_stays_however_long_it_is() -> None:
@@ -30,8 +30,8 @@ async def test_bytes_are_bounded_and_one_event_stays_however_long_it_is() -> Non
     backlog.put(event(2), 60)
 
     with pytest.raises(Overrun):
-        await backlog.get()
-    assert (await backlog.get()).number == 2
+        await backlog.__anext__()
+    assert (await backlog.__anext__()).number == 2
 
 
 async def test_a_gap_is_told_before_what_follows_it() -> None:
@@ -41,7 +41,7 @@ async def test_a_gap_is_told_before_what_follows_it() -> None:
 
     taken = backlog.take(10, 100)
     with pytest.raises(Overrun) as told:
-        await backlog.get()
+        await backlog.__anext__()
 
     assert (taken, told.value.lost) == ([], 7)
     assert backlog.take(10, 100) == [event(8)]
@@ -52,6 +52,6 @@ async def test_what_is_there_can_be_read_after_the_end() -> None:
     backlog.put(event(1), 1)
     backlog.close()
 
-    assert await backlog.get() == event(1)
+    assert await backlog.__anext__() == event(1)
     with pytest.raises(StopAsyncIteration):
-        await backlog.get()
+        await backlog.__anext__()

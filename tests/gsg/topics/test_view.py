@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from dht import Contact
-from gsg.topics.view import MAX_AGE, RESERVE, View
+from gsg.topics.view import MAX_AGE, View
 from gsg.wire.topic_messages import Known
 
 
@@ -61,15 +61,3 @@ def test_who_says_nothing_of_itself_for_long_is_gone() -> None:
         view.begin_round()
 
     assert len(view) == 0
-
-
-def test_the_reserve_is_bounded_and_has_what_was_heard_of_last() -> None:
-    view = view_of(1_000, size=1)
-    view.forget(contact(1_000).id)
-    for number in range(1, 2 * RESERVE):
-        view.answer(contact(999).id, [Known(contact(number), 0)])
-
-    found = view.reserve(10 * RESERVE)
-
-    in_view = {each.id for each in view}
-    assert found == [each for each in map(contact, range(2 * RESERVE - 1, RESERVE - 1, -1)) if each.id not in in_view]
