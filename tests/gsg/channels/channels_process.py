@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any
 
 from gsg.channels.channel import Channel
@@ -45,6 +46,11 @@ class Member:
         self.heard.append((event.source, event.number, int(str(event.fields["n"]))))
         self._news.set()
 
+    def knows_links(self, others: set[str], neighbours: dict[str, int]) -> bool:
+        """Whether it knows so many links of each of the others, whose names their sources begin with."""
+        known = self.links.routing._known
+        return all(len(known[each].interests.neighbours) == neighbours[each.partition("-")[0]] for each in others)
+
     async def has_heard(self, sources: list[str], first: int, count: int) -> None:
         """Wait until all that is for it of some events of these sources was heard."""
         expected = {(source, number) for source in sources for number in wanted(self.channel.name, first, count)}
@@ -64,10 +70,13 @@ class Process:
         return {name: member.channel.source for name, member in self._members.items()}
 
     async def reach(self, sources: list[str], neighbours: dict[str, int]) -> None:
-        """Wait until each channel has its links and knows all others."""
+        """Wait until each channel has its links, and knows all others and all of theirs: before, an event for one channel may take
+        a longer way than those for all, and come behind them."""
         for name, member in self._members.items():
             await member.links.linked_with(neighbours[name])
-            await member.links.reaches(set(sources) - {member.channel.source})
+            others = set(sources) - {member.channel.source}
+            await member.links.reaches(others)
+            await member.links._wait_until(partial(member.knows_links, others, neighbours))
 
     async def publish(self, first: int, count: int, die_at: int | None = None) -> None:
         """Publish events from each channel, and perhaps die at one of them as by kill -9."""
