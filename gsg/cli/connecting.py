@@ -41,16 +41,19 @@ def run(
     *,
     complain: Callable[[str], None] = complain,
     interrupted: Callable[[], int] | None = None,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> None:
     """Run to the end; exit 1 with the message of an error of ours, 2 where it is the caller's, 0 when the reader of our output has
     gone.
 
     Ctrl-C, SIGTERM and a closed terminal end it in order, and the peer is told goodbye: exit 130, 143 or 129, as shells have it.
-    Where signals are somebody else's affair, ``interrupted()`` says with what it ends then.
+    Where signals are somebody else's affair, ``interrupted()`` says with what it ends then. Without a ``loop_factory`` the loop is
+    asyncio's.
     """
     ended_by = [signal.SIGINT]
     try:
-        asyncio.run(_until_signalled(work, ended_by) if interrupted is None else work)
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            runner.run(_until_signalled(work, ended_by) if interrupted is None else work)
     except GsgError as error:
         complain(str(error))
         sys.exit(2 if isinstance(error, LocalError) else 1)

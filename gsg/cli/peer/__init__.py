@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,12 +126,6 @@ def command(
     One that outlives a restart:    gsg peer --data DIR
     """
     shorten_collections()
-    try:
-        import uvloop
-    except ImportError:
-        pass
-    else:
-        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
     if http == "none" and http_hosts:
         raise click.UsageError("--http-host names the HTTP door, and there is none; add --http HOST:PORT")
     pedro_address = None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO)
@@ -164,9 +159,19 @@ def command(
                 ),
                 complain=partial(_complain, outlet),
                 interrupted=lambda: ending.status,
+                loop_factory=_loop_factory(),
             )
         finally:
             outlet.close()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where it is installed. Not as the policy of the process, which would outlast the peer where a test runs one."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
 
 
 def _complain(outlet: Outlet, problem: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import re
@@ -240,6 +241,15 @@ def test_an_address_of_another_machine_is_no_matter_of_programs() -> None:
     assert result.exit_code == 2
     assert "expected an address of this machine" in result.output
     assert "stop the program" not in result.output
+
+
+def test_a_peer_that_has_run_in_this_process_leaves_other_loops_as_they_are() -> None:
+    CliRunner().invoke(main, ["peer", "--listen", "203.0.113.1:8471"])
+
+    loop = asyncio.new_event_loop()
+    loop.close()
+
+    assert isinstance(loop, asyncio.SelectorEventLoop)
 
 
 def test_a_trace_that_cannot_be_written_ends_a_peer_with_a_message(tmp_path: Path) -> None:
