@@ -16,6 +16,7 @@ from .churn.handover import Handover
 from .churn.heartbeats import Heartbeats
 from .churn.pauses import Pauses
 from .dispatch import Dispatch
+from .feeds.by_heads.heads import Heads
 from .local_events import LocalEvents
 from .monitoring.status import Counters, Status
 from .monitoring.tracing import Tracing
@@ -26,6 +27,7 @@ from .publisher.publisher import Publisher
 from .publisher.quenching import Interests
 from .quotas import Quotas
 from .rendezvous.delivery import Delivery
+from .rendezvous.fan_out.head_watch import HeadWatch
 from .rendezvous.interest import InterestLeases
 from .rendezvous.rendezvous import Rendezvous
 from .replication.anti_entropy import AntiEntropy
@@ -82,6 +84,10 @@ class Parts:
         self.responsibility = responsibility = Responsibility(contact, holders)
 
         self.subscriber = Subscriber(holders, exchange, start_task, rule=rule)
+        feeds = self.subscriber.feeds
+        self.heads = feeds.heads = Heads(feeds.source_by, feeds.order, feeds.resync, rendezvous, delivery, start_task)
+        rendezvous.fan_outs.own = contact
+        self.head_watch = HeadWatch(rendezvous.fan_outs, start_task, delivery.flush)
         self.subscriptions = SubscriptionRegistry(self.subscriber)
 
         deaf = DeafHolders(holders, exchange, lambda peer: self.handover.holder_recovered(peer), start_task)

@@ -17,6 +17,7 @@ from .churn.handover import Handover
 from .churn.heartbeats import Heartbeats
 from .churn.unknown_holders import UnknownHolders
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
+from .feeds.by_heads.heads import Heads
 from .monitoring.status import Status
 from .placement.holders import Holders
 from .placement.responsibility import Responsibility
@@ -25,6 +26,8 @@ from .publisher.quenching import Interests
 from .quotas import Quotas
 from .rendezvous.changes import Change
 from .rendezvous.delivery import Delivery
+from .rendezvous.fan_out.head_watch import HeadWatch
+from .rendezvous.fan_out.parts import PartFeed
 from .rendezvous.feed import AnyFeed, Feed
 from .rendezvous.interest import InterestLeases
 from .rendezvous.rendezvous import Rendezvous
@@ -42,8 +45,8 @@ from .wire.messages import (
     AskInterest,
     AskLoads,
     AskPassed,
-    AskStatus,
     Beat,
+    ByHead,
     Deltas,
     Died,
     Done,
@@ -54,6 +57,7 @@ from .wire.messages import (
     InsertCondition,
     Interest,
     Interested,
+    Lead,
     Loads,
     Message,
     Missed,
@@ -65,6 +69,7 @@ from .wire.messages import (
     Resume,
     Snapshot,
 )
+from .wire.status_messages import AskStatus
 from .wire.topic_messages import Inject
 from .wire.waiting import WaitingLines
 
@@ -87,6 +92,8 @@ class Parts(Protocol):
     interests: Interests
     leases: InterestLeases
     subscriber: Subscriber
+    heads: Heads
+    head_watch: HeadWatch
     heartbeats: Heartbeats
     status: Status
     topics: PeerTopics
@@ -212,6 +219,10 @@ class Dispatch:
                 case AskLoads():
                     link.send(Loads(message.request, parts.rendezvous.loads(message.template, message.positions)))
                 case InsertCondition():
+                    if message.of is not None:
+                        self._check_templates(link.contact.id, link.frame_bytes, standby=False)
+                        parts.heads.pass_on_to(link, message)
+                        return
                     parts.delivery.check_replaced(message.again)
                     # Always, not only while settling: whoever asks may have lost sight of the holder alone.
                     not_here = None if message.standby else parts.responsibility.not_here(message)
@@ -223,7 +234,10 @@ class Dispatch:
                     feed = parts.rendezvous.insert_condition(link, message)
                     if message.again:
                         parts.delivery.replay_events(link, message.again, message.feed)
-                    posted = partial(self._posted, link, message.request, feed)
+                    at = self._position_of_head(feed)
+                    if message.came_to >= 0:
+                        parts.delivery.replay_passed_on(link, feed, message.came_to)
+                    posted = partial(self._posted, link, message.request, feed, at)
                     parts.leases.call_when_known(partial(parts.catching_up.when_caught_up, feed, posted))
                 case RemoveCondition():
                     parts.rendezvous.conditions.remove_condition(link, message.feed)
@@ -241,6 +255,10 @@ class Dispatch:
                     parts.interests.take_interest(link, message)
                 case Interested():
                     parts.interests.add_interest(link, message)
+                case AskPassed() if message.of is not None:
+                    parts.heads.ask_passed(link, message)
+                case Lead():
+                    parts.heads.lead(link, message)
                 case AskPassed():
                     parts.rendezvous.progress.ask(link, message.publisher, message.number)
                 case Beat():
@@ -278,8 +296,21 @@ class Dispatch:
         # What is fed at one holder stands by at all others.
         self._parts.quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted, posted_bytes)
 
-    def _posted(self, link: PeerLink, request: int, feed: AnyFeed) -> None:
+    def _position_of_head(self, feed: AnyFeed) -> tuple[int, int]:
+        """How far the head of a feed has been told, of events and of facts."""
+        if not isinstance(feed, PartFeed):
+            return 0, 0
+        self._parts.delivery.flush()
+        return self._parts.rendezvous.fan_outs.position, feed.head.sequence if type(feed.head) is Feed else 0
+
+    def _posted(self, link: PeerLink, request: int, feed: AnyFeed, at: tuple[int, int]) -> None:
         with contextlib.suppress(PeerUnreachable):  # the feed ends with its link
+            if isinstance(feed, PartFeed):
+                head = feed.head.subscriber
+                assert isinstance(head, PeerLink), "heads are other peers"
+                link.send(ByHead(request, head.contact, *at))
+                self._parts.head_watch.wake()
+                return
             # Also where it has ended meanwhile: whoever asked waits for the answer.
             link.send(Done(request))
             if type(feed) is not Feed or self._parts.rendezvous.conditions.feed(link, feed.number) is feed:

@@ -13,7 +13,7 @@ import dht
 
 from .errors import BadNetwork
 from .languages.files.encoding import MARK
-from .wire.messages import Count
+from .wire.status_messages import Count
 
 
 @dataclass(frozen=True, slots=True)

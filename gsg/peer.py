@@ -54,7 +54,8 @@ from .tuples.features import Load, Template
 from .tuples.terms import Tuple, fact
 from .wire.addresses import address_of, addresses_of, host_of_this_machine
 from .wire.exchange import show
-from .wire.messages import AskStatus, PeerStatus, Test
+from .wire.messages import Test
+from .wire.status_messages import AskStatus, PeerStatus
 
 log = logging.getLogger(__name__)
 

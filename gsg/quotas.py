@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from .errors import Refused
-from .wire.messages import Count
+from .wire.status_messages import Count
 
 BURST_S = 2.0
 """How far ahead of its rate somebody may be."""

@@ -2,6 +2,8 @@
 
 Open feeds.py first (where each template is posted, and when its rendezvous changes), then alpha_memory.py.
 
+A feed may come by way of another subscriber, and this peer may pass one on: by_heads/.
+
 How it works:
 
 A link keeps the order of what goes over it, so what goes by one rendezvous needs nothing more. What a publisher sends by several

@@ -9,7 +9,7 @@ has two while one takes the place of the other, or one of each peer (:mod:`gsg.f
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import dht
@@ -187,6 +187,11 @@ class Source:
         return self.link.contact
 
     @property
+    def way(self) -> Hashable:
+        """By what way it comes, in the order of publishers."""
+        return self.link
+
+    @property
     def feed(self) -> AlphaFeed:
         """The facts that came by it; one of events only never has any, and is spared."""
         if self._feed is None:
@@ -231,9 +236,23 @@ class Source:
                 self._words_bytes += size_bytes
             self._words[fact] = sign
 
-    async def post(self, anchor: int, *, instead: int, again: list[int], standby: bool = False) -> None:
+    async def post(
+        self,
+        anchor: int,
+        *,
+        instead: int = 0,
+        again: list[int] | None = None,
+        standby: bool = False,
+        of: bytes | None = None,
+        came_to: int = -1,
+        sequence: int = 0,
+        not_by: list[bytes] | None = None,
+    ) -> None:
         """Post the memory's template at the holder. ``instead``: the feed there that it takes the place of, 0 for none; ``again``:
-        those from there that broke. Raises PeerUnreachable, Refused or Elsewhere."""
+        those from there that broke; ``of``, ``came_to``, ``sequence`` and ``not_by`` are as in InsertCondition.
+
+        Raises PeerUnreachable, Refused, Elsewhere or FannedOut.
+        """
         memory = self.memory
         answer = self.link.ask(
             lambda request: InsertCondition(
@@ -246,7 +265,11 @@ class Source:
                 memory.exclusive,
                 standby=standby,
                 instead=instead,
-                again=again,
+                again=again or [],
+                of=of,
+                came_to=came_to,
+                sequence=sequence,
+                not_by=not_by or [],
             )
         )
         await answer_of(self.link, answer, Done)

@@ -75,7 +75,7 @@ class IncomingFacts:
         try:
             if source.feed.is_next(deltas):
                 apply = partial(self._apply, source, source.feed.round, deltas)
-                self._order.take_deltas(link, deltas, apply, one_of_all=source.memory.union is not None)
+                self._order.take_deltas(source.way, deltas, apply, one_of_all=source.memory.union is not None)
         except SequenceHole:
             log.warning("feed %d from %s has a hole: asking for a snapshot", deltas.feed, show(source.holder))
             self._resync.ask_snapshot(source)

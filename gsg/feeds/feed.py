@@ -36,7 +36,7 @@ class SequenceHole(PeerMisbehaved):
 class AlphaFeed:
     """The facts of one template from one rendezvous."""
 
-    __slots__ = ("_expected", "_parts", "facts", "number", "round", "state")
+    __slots__ = ("_parts", "expected", "facts", "number", "round", "state")
 
     def __init__(self, number: int, facts: dict[Tuple, int] | None = None) -> None:
         self.number = number
@@ -48,7 +48,8 @@ class AlphaFeed:
         """Counts snapshots: what came before one that has begun is part of it."""
         self._parts: dict[Tuple, int] = {}
         """Of a snapshot that is not whole. Bounded by what its rendezvous holds, as ``facts`` are."""
-        self._expected = 0
+        self.expected = 0
+        """The sequence number of the next deltas."""
 
     def take_part(self, part: Snapshot, *, is_heard: bool = True) -> Differences | None:
         """One part of a snapshot; the differences to what was there once it is whole, None before. Where nobody hears of them, they
@@ -64,7 +65,7 @@ class AlphaFeed:
             return None
         before, self.facts, self._parts = self.facts, self._parts, {}
         self.state = FeedState.LIVE
-        self._expected = part.sequence
+        self.expected = part.sequence
         if not is_heard:
             return []
         gone: Differences = [(fact, -1) for fact in before if fact not in self.facts]
@@ -75,12 +76,12 @@ class AlphaFeed:
 
         Raises SequenceHole, and waits for a snapshot, when some are missing.
         """
-        if self.state is not FeedState.LIVE or deltas.sequence < self._expected:
+        if self.state is not FeedState.LIVE or deltas.sequence < self.expected:
             return False
-        if deltas.sequence > self._expected:
+        if deltas.sequence > self.expected:
             self.state = FeedState.WAITING
-            raise SequenceHole(f"deltas {self._expected} to {deltas.sequence - 1} of feed {self.number} did not come")
-        self._expected += 1
+            raise SequenceHole(f"deltas {self.expected} to {deltas.sequence - 1} of feed {self.number} did not come")
+        self.expected += 1
         return True
 
     def apply(self, deltas: Deltas) -> Differences:

@@ -15,7 +15,7 @@ import contextlib
 import logging
 from collections.abc import Callable, Collection
 from itertools import chain, count
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import dht
 import rete
@@ -32,6 +32,9 @@ from ..wire.exchange import Exchange, Leaving, LinkBroke, PeerLink, show
 from ..wire.messages import Deltas, Gap, Happened, Missed, Moved, Passed, RemoveCondition, Snapshot, Test
 from .alpha_memories import AlphaMemories
 from .alpha_memory import AlphaMemory, OnEvent, Source
+from .by_heads.heads import Heads
+from .by_heads.part_feeds import HeadWay, PartLinks, PartSource, comes_by, is_of, passed_on
+from .establishing import Establishing
 from .events import IncomingEvents, Joins
 from .facts import FactReader, IncomingFacts
 from .feeding_links import BrokenFeeds, FeedingLinks
@@ -48,6 +51,9 @@ NEXT_S = 1.0
 """How long a link that broke is waited for in the order of publishers: mostly there is another one before, with what was lost."""
 
 FromRendezvous: TypeAlias = Deltas | Gap | Happened | Missed | Moved | Passed | Snapshot
+
+
+Awaited = TypeVar("Awaited")
 
 
 class Matcher(FactReader, Joins, Protocol):
@@ -78,6 +84,10 @@ class Feeds:
         one is replaced, or one of each peer, and stands by at REPLICAS. They go by :meth:`_end_feed` and Standbys.end_standby."""
         self._links = FeedingLinks()
         """The links by which we are fed."""
+        self._parts = PartLinks(self._links.links_from)
+        """Those of what comes by heads."""
+        self.heads: Heads | None = None
+        """What is passed on to others."""
         self._broken: dict[PeerLink, None] = {}
         """Those links that broke within NEXT_S: what they had still to bring may come by the next one."""
         self._broken_feeds = BrokenFeeds()
@@ -85,25 +95,37 @@ class Feeds:
         self.standbys = Standbys(holders, exchange, self._sources, self._numbers, self._broken_feeds, start_task)
         """What stands by at the holders that do not feed us."""
         self.events = IncomingEvents(self.memory_of_feed, matcher)
-        self.order = OrderedDelivery(self._links.links_from, self.standbys.links_from, self.events)
+        self.order = OrderedDelivery(self._parts.ways_from, self.standbys.links_from, self.events)
         """What decides whose turn it is."""
-        self._resync = Resync(self.order, start_task, lambda source: self.replacing.start_replacing(source))
-        self._facts = IncomingFacts(matcher, self.order, self._resync, lambda *changes: self._unanchored.apply_changes(*changes))
+        self.resync = Resync(self.order, start_task, lambda source: self.replacing.start_replacing(source))
+        self._facts = IncomingFacts(matcher, self.order, self.resync, lambda *changes: self._unanchored.apply_changes(*changes))
         self.staleness = Staleness(matcher.note_stale)
         """What could not be set up anew for some time."""
+        self._establishing = Establishing(
+            holders,
+            exchange,
+            self._sources,
+            self._numbers,
+            self._links,
+            self._parts,
+            self._broken_feeds,
+            self.standbys,
+            self.resync,
+            self._end_feed,
+        )
         self._unanchored = UnanchoredTemplates(
             holders,
-            self._resync,
+            self.resync,
             self.staleness,
             start_task,
-            lambda memory, contact: self._feed_from(memory, contact, NOWHERE),
+            lambda memory, contact: self._establishing.feed_from(memory, contact, NOWHERE),
             self._end_feed,
             self._facts.tell_reader,
         )
         self.replacing = Replacing(
             holders,
             self._sources,
-            self._resync,
+            self.resync,
             self.standbys,
             self.staleness,
             self._unanchored,
@@ -176,33 +198,36 @@ class Feeds:
     def memory_of_feed(self, link: PeerLink, number: int) -> AlphaMemory | None:
         """The memory that a feed keeps; None when the feed has ended."""
         source = self._sources.get(number)
-        return source.memory if source is not None and source.link is link else None
+        return source.memory if source is not None and comes_by(source, link) else None
 
     def links(self) -> Collection[PeerLink]:
         """The links by which anything comes, or would if its holder were the primary."""
-        return {link: None for link in chain(self._links, self.standbys.links()) if link not in self._broken}.keys()
+        links = chain(self._links, self.standbys.links(), self._parts.links())
+        return {link: None for link in links if link not in self._broken}.keys()
 
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
     def receive(self, link: PeerLink, message: FromRendezvous) -> None:
         """What a rendezvous tells. Raises PeerMisbehaved."""
+        if self.heads is not None:
+            self.heads.receive(link, message)
         match message:
             case Happened():
                 if self.events.accept(link, message):
-                    self.order.take_events(link, message)
+                    self.order.take_events(link, message, self._parts.way_of(link, message, self._sources) if self._parts else None)
             case Deltas():
-                if (source := self._source(link, message.feed)) is not None:
+                if (source := self.source_by(link, message.feed)) is not None:
                     self._facts.take_deltas(link, source, message)
             case Snapshot():
-                if (source := self._source(link, message.feed)) is not None:
+                if (source := self.source_by(link, message.feed)) is not None:
                     self._facts.take_snapshot(link, source, message)
             case Passed():
                 self.order.note_passed(link, message)
             case Gap():
                 # The rendezvous could not keep what we did not read.
-                if (source := self._source(link, message.feed)) is not None:
+                if (source := self.source_by(link, message.feed)) is not None:
                     log.warning("feed %d from %s fell behind: asking for a snapshot", message.feed, show(source.holder))
-                    self._resync.ask_snapshot(source)
+                    self.resync.ask_snapshot(source)
             case Missed():
                 memory = self.memory_of_feed(link, message.feed)
                 if memory is not None and message.events > 0:
@@ -212,7 +237,9 @@ class Feeds:
                     )
                     self._matcher.note_missed(memory, message.events)
             case Moved():
-                if (source := self._source(link, message.feed)) is not None:
+                source = self._sources.get(message.feed)
+                if self.source_by(link, message.feed) is not None or is_of(source, link):
+                    assert source is not None, "one of both"
                     self._follow_rendezvous(source, message)
 
     def _follow_rendezvous(self, source: Source, moved: Moved) -> None:
@@ -230,9 +257,15 @@ class Feeds:
     def forget_link(self, link: PeerLink) -> None:
         """A link is gone: what it fed is set up anew, and what comes by others waits a moment at most for what it had to bring."""
         self._broken[link] = None
-        for source in [source for source in self._sources.values() if source.link is link]:
-            self._resync.end_wait(source)
-            self._broken_feeds.add_feed(link, source.memory, source.number)
+        for source in [source for source in self._sources.values() if comes_by(source, link)]:
+            self.resync.end_wait(source)
+            if source.holder.id == link.contact.id:
+                self._broken_feeds.add_feed(link, source.memory, source.number)
+            if self.heads is not None:
+                self.heads.end_feed(link, source.number)
+            if isinstance(source, PartSource):
+                # Who sends what it had not brought does so as soon as the feed is posted again.
+                self._start_task(self._after(NEXT_S, self._end_way, source.way))
             if isinstance(source, Standby):
                 self.standbys.end_standby(source)
                 self.standbys.check_memory(source.memory)
@@ -245,7 +278,7 @@ class Feeds:
         if link in self._broken_feeds:
             self._start_task(self._after(BACK_S, self._broken_feeds.forget_link, link))
         # Nobody waits for the dead, nor where only events might have come.
-        if link in self._links and self._holders.contact_of(link.contact.id) is not None:
+        if (link in self._links or self._parts.is_directly(link)) and self._holders.contact_of(link.contact.id) is not None:
             self._start_task(self._after(NEXT_S, self._end_link, link))
         else:
             self._end_link(link)
@@ -266,7 +299,7 @@ class Feeds:
 
     # --- feeds ------------------------------------------------------------------------------------------------------------
 
-    def _source(self, link: PeerLink, number: int) -> Source | None:
+    def source_by(self, link: PeerLink, number: int) -> Source | None:
         """The feed of this number, if it comes by this link and is listened to: numbers are easy to guess, and only its
         rendezvous counts."""
         source = self._sources.get(number)
@@ -299,65 +332,42 @@ class Feeds:
             return
         feature = feature_of(template, anchor)
         holder = (await self._holders.primaries_of([feature]))[feature]
-        await self._feed_from(memory, holder, anchor)
-
-    async def _feed_from(self, memory: AlphaMemory, holder: dht.Contact, anchor: int) -> None:
-        """One more feed, until its first snapshot is whole. Raises PeerUnreachable, Refused or Elsewhere."""
-        try:
-            link = await self._exchange.link(holder)
-            if not memory.users:
-                # Whoever asked has gone meanwhile, and the template may have another memory by now.
-                return
-            # The first feed has the memory's number: one number for both is one object less for each of very many.
-            number = next(self._numbers) if memory.number in self._sources else memory.number
-            source = Source(memory, number, link)
-            self._sources[number] = source
-            self._links.add_feed(link)
-            memory.sources += (source,)
-            instead, again = self.standbys.feed_number_at(memory, holder.id), self._broken_feeds.numbers_at(memory, holder.id)
-            try:
-                await source.post(anchor, instead=instead, again=again)
-                await self._until_whole(source)
-            except BaseException:
-                self._end_feed(source)
-                raise
-        except PeerUnreachable as error:
-            self._holders.failed(holder.id, error)
-            raise
-
-    async def _until_whole(self, source: Source) -> None:
-        loading = source.loading
-        if loading is None:
-            return
-        if source.memory.events_only:
-            # There is nothing stored to wait for; the link may have broken all the same.
-            if loading.done():
-                await loading
-            source.end_loading()
-            return
-        await self._resync.until_whole(loading, source.link)
+        await self._establishing.feed_from(memory, holder, anchor)
 
     def _end_feed(self, source: Source) -> None:
         """End a feed here and at its rendezvous; facts that no other feed has go with it."""
         if self._sources.get(number := source.number) is not source:  # the memory's number may be another feed's by now
             return
         del self._sources[number]
-        self._resync.end_wait(source)
-        if source.link in self._links and self._links.remove_feed(source.link):
+        self.resync.end_wait(source)
+        if isinstance(source, PartSource):
+            if self._parts.remove_feed(source):
+                self._end_way(source.way)
+        elif source.link in self._links and self._links.remove_feed(source.link):
             self._end_link(source.link)
+        if self.heads is not None:
+            self.heads.end_feed(source.link, number)
         self._facts.remove_feed(source)
         # Nothing will come any more: whoever waits for it goes on without.
         source.end_loading()
-        with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
-            source.link.send(RemoveCondition(number))
+        for link in (source.link, source.rendezvous) if isinstance(source, PartSource) else (source.link,):
+            with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
+                link.send(RemoveCondition(number))
 
-    async def _after(self, seconds: float, work: Callable[[PeerLink], None], link: PeerLink) -> None:
+    def _end_way(self, way: HeadWay) -> None:
+        """Nothing comes by a head any more."""
+        self._parts.forget_way(way)
+        self.order.forget_link(way)
+        self.order.forget_link(passed_on(way))
+
+    async def _after(self, seconds: float, work: Callable[[Awaited], None], what: Awaited) -> None:
         await asyncio.sleep(seconds)
-        work(link)
+        work(what)
 
     def _end_link(self, link: PeerLink) -> None:
         """Nothing is fed by a link any more: if it broke, nothing that it had still to bring comes either."""
         self._links.forget_link(link)
+        self._parts.forget_link(link)
         if link in self._broken:
             del self._broken[link]
             self.order.forget_link(link)

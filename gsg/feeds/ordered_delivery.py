@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from itertools import count
 from typing import Protocol
 
@@ -16,8 +17,10 @@ from dht.liveness.late_timers import late_s
 
 from ..errors import PeerUnreachable
 from ..tuples.sizes import size_bytes
+from ..tuples.terms import Tuple
 from ..wire.exchange import PeerLink
 from ..wire.messages import After, AskPassed, Deltas, Event, Happened, Origin, Passed, encode
+from .alpha_memory import Source
 from .publisher_order import NOBODY, ORDER_WAIT_S, PublisherOrder, Way
 
 log = logging.getLogger(__name__)
@@ -52,7 +55,7 @@ class OrderedDelivery:
 
     def __init__(
         self,
-        links_from: Callable[[bytes], Collection[PeerLink]],
+        links_from: Callable[[bytes], Collection[Way]],
         events_by: Callable[[bytes], Collection[PeerLink]],
         receiver: EventReceiver,
     ) -> None:
@@ -64,7 +67,7 @@ class OrderedDelivery:
         """How many have come late that are not in the log yet."""
         self._pause: asyncio.TimerHandle | None = None
         """There while the log was told of late ones less than WARN_EVERY_S ago; :meth:`stop` ends it."""
-        self._asked: dict[tuple[PeerLink, bytes], asyncio.Future[bool]] = {}
+        self._asked: dict[tuple[Way, bytes], asyncio.Future[bool]] = {}
         """Who is being heard out, by a number that the answer repeats. Bounded by those who wait for it."""
         self._numbers = count()
         self._turn: asyncio.Future[None] | None = None
@@ -79,17 +82,18 @@ class OrderedDelivery:
         """Whether events up to a number, which arrive by a link, may be told at once; otherwise :meth:`hold_events`."""
         return self._order.passes(link, publisher, last, after)
 
-    def take_events(self, link: PeerLink, message: Happened) -> None:
-        """Events have come: they are told now, or in their turn."""
+    def take_events(self, link: PeerLink, message: Happened, by: Way | None = None) -> None:
+        """Events have come: they are told now, or in their turn. ``by``: the way where it is not the link alone."""
         publisher, events = message.publisher, message.events
         if not events:
             return
-        if self._order.passes(_way(link, message.after), publisher, events[-1].number, message.after):
+        way = by or _way(link, message.after)
+        if self._order.passes(way, publisher, events[-1].number, message.after):
             self._receiver.tell_all(link, publisher, events, message.feeds)
         else:
-            self.hold_events(link, message)
+            self.hold_events(link, message, way)
 
-    def hold_events(self, link: PeerLink, message: Happened) -> None:
+    def hold_events(self, link: PeerLink, message: Happened, by: Way | None = None) -> None:
         """Hold events that do not pass until it is their turn."""
         publisher = message.publisher
         things = [
@@ -100,9 +104,9 @@ class OrderedDelivery:
             )
             for event, feeds in zip(message.events, message.feeds, strict=True)
         ]
-        self._deliver(self._order.hold(self._now(), _way(link, message.after), publisher, message.after, things))
+        self._deliver(self._order.hold(self._now(), by or _way(link, message.after), publisher, message.after, things))
 
-    def take_deltas(self, link: PeerLink, message: Deltas, apply: Callable[[], None], *, one_of_all: bool = False) -> None:
+    def take_deltas(self, link: Way, message: Deltas, apply: Callable[[], None], *, one_of_all: bool = False) -> None:
         """Facts of a feed have come and gone: ``apply`` is called now, or in its turn. It may be one of those from all peers."""
         origin = message.origin or (_NO_ORDER if one_of_all else _NOBODY)
         concerns = ((link, message.feed), message.facts)
@@ -117,23 +121,24 @@ class OrderedDelivery:
 
     def note_passed(self, link: PeerLink, message: Passed) -> None:
         """A rendezvous says how far a publisher has come by it."""
-        heard_out = self._asked.get((link, message.publisher))
+        way: Way = link if message.of is None else (link, message.of)
+        heard_out = self._asked.get((way, message.publisher))
         if heard_out is not None and not heard_out.done():
             heard_out.set_result(True)
-        self._deliver(self._order.note_passed(link, message.publisher, message.number))
+        self._deliver(self._order.note_passed(way, message.publisher, message.number))
 
     def note_broken(self, link: PeerLink) -> None:
         """A link is gone: nobody is heard out by it. What it had still to bring may come by the next one (:meth:`forget_link`)."""
         for (asked, _), heard_out in self._asked.items():
-            if asked is link and not heard_out.done():
+            if _asked_by(asked)[0] is link and not heard_out.done():
                 heard_out.set_result(False)
         self._deliver(self._order.forget_way(_passed_on(link)))
 
-    def forget_link(self, link: PeerLink) -> None:
-        """What a link that is gone had still to bring is not waited for any more."""
+    def forget_link(self, link: Way) -> None:
+        """What a link that is gone had still to bring, or a head, is not waited for any more."""
         self._deliver(self._order.forget_way(link))
 
-    async def hear_out(self, link: PeerLink) -> bool:
+    async def hear_out(self, link: Way) -> bool:
         """Wait until all changes of facts are told that the other side has sent by now; False where the link breaks before.
 
         Whoever waits sets a limit, as the other side may read nothing; what waits for its turn does so for ORDER_WAIT_S at most.
@@ -142,7 +147,7 @@ class OrderedDelivery:
         answer = self._asked[link, nobody] = asyncio.get_running_loop().create_future()
         try:
             with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
-                link.send(AskPassed(nobody, 0))
+                _ask_passed(link, nobody, 0)
             if not await answer:
                 return False
         finally:
@@ -157,6 +162,19 @@ class OrderedDelivery:
             await asyncio.wait([self._turn])
         return True
 
+    def arrived_facts(self, link: PeerLink, source: Source) -> dict[Tuple, int]:
+        """The facts of a feed that have come by a link, also where that waits for its turn."""
+        facts = dict(source.facts)
+        for held in self._order.held_facts(link):
+            if isinstance(held.payload, partial) and held.payload.args[0] is source:
+                deltas: Deltas = held.payload.args[-1]
+                for fact, sign in zip(deltas.facts, deltas.signs, strict=True):
+                    if sign > 0:
+                        facts[fact] = 0
+                    else:
+                        facts.pop(fact, None)
+        return facts
+
     def stop(self) -> None:
         """The peer stops."""
         for timer in (self._timer, self._pause):
@@ -167,9 +185,8 @@ class OrderedDelivery:
     def _deliver(self, turn: Sequence[Callable[[], None]]) -> None:
         questions, self._order.questions = self._order.questions, []
         for way, publisher, number in questions:
-            assert isinstance(way, PeerLink)
             with contextlib.suppress(PeerUnreachable):  # its loss is about to be told
-                way.send(AskPassed(publisher, number))
+                _ask_passed(way, publisher, number)
         for tell in turn:
             try:
                 tell()
@@ -226,6 +243,20 @@ def _way(link: PeerLink, after: After) -> Way:
     (:mod:`gsg.churn.forward_events`)."""
     peer = link.contact.id
     return _passed_on(link) if any(named == peer for named, _, _ in after) else link
+
+
+def _asked_by(way: Way) -> tuple[PeerLink, bytes | None]:
+    """Whom to ask about a way: its link, and of which rendezvous, where a head passes on what that sends."""
+    if isinstance(way, PeerLink):
+        return way, None
+    assert isinstance(way, tuple), "the way by a head"
+    link, of = way
+    return link, of
+
+
+def _ask_passed(way: Way, publisher: bytes, number: int) -> None:
+    link, of = _asked_by(way)
+    link.send(AskPassed(publisher, number, of))
 
 
 def _passed_on(link: PeerLink) -> Way:

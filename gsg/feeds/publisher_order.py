@@ -219,7 +219,7 @@ class PublisherOrder(Generic[Payload]):
 
     def held_facts(self, way: Way) -> list[Held[Payload]]:
         """What has come by a way, changes facts, and waits; each says when it is ``done``."""
-        return [held for held in self._oldest.values() if held.way is way and held.concerns is not None]
+        return [held for held in self._oldest.values() if held.way == way and held.concerns is not None]
 
     @property
     def due_s(self) -> float | None:
@@ -256,7 +256,7 @@ class PublisherOrder(Generic[Payload]):
                 # Mostly no event at all was sent there.
                 if needed > 0:
                     for other in find(rendezvous):
-                        if other is not way and come.get(other, 0) < needed:
+                        if other != way and come.get(other, 0) < needed:
                             yield other, needed
 
     def _before(self, publisher: bytes, concerns: Concerns) -> list[Held[Payload]]:

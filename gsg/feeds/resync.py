@@ -86,7 +86,7 @@ class Resync:
         if whole is not None:
             await asyncio.wait([whole])
             return False
-        return await self._order.hear_out(source.link) and source not in self._asked
+        return await self._order.hear_out(source.way) and source not in self._asked
 
     async def _until_resumed(self, source: Source, whole: asyncio.Future[None]) -> None:
         try:

@@ -29,7 +29,7 @@ from dht.log_rate import LogRate
 from ..errors import DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
-from ..wire.messages import Count
+from ..wire.status_messages import Count
 from .connections import CLOSE_SWEEPS, Connection, Connections
 from .hosts import Hosts, Refusal
 from .peer_channel import PeerChannel

@@ -29,7 +29,7 @@ from ..languages.query import MAX_TOKENS
 from ..subscriptions.backlog import LIMIT, Overflow
 from ..tuples.features import Key
 from ..tuples.terms import Term
-from ..wire.messages import PeerStatus
+from ..wire.status_messages import PeerStatus
 
 MAX_KEYS, MAX_KEYS_FOUND = 10_000, 16
 """Keys that may be asked about at once, and with a lookup for each; more is refused."""

@@ -18,7 +18,7 @@ from ..rendezvous.condition_tests import counts_of_tests
 from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.terms import Tuple
 from ..wire.exchange import Exchange, PeerLink, show
-from ..wire.messages import Count, PeerStatus
+from ..wire.status_messages import Count, PeerStatus
 
 Read: TypeAlias = Callable[[], Iterable[Count]]
 """Says what has been counted so far."""

@@ -27,7 +27,8 @@ from ..tuples.long_constants import remains_of
 from ..tuples.sizes import total_bytes
 from ..tuples.terms import Tuple, show
 from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Exchange, PeerLink, answer_of
-from ..wire.messages import After, Count, Done, Origin, Publish
+from ..wire.messages import After, Done, Origin, Publish
+from ..wire.status_messages import Count
 from .batches import Again, Batch, Events, Facts, SendRecord
 from .coalescing import Coalescing
 from .parcels import Parcel, Places, cut, sizes_of

@@ -5,6 +5,8 @@
     snapshots snapshot_queue.py ──> snapshot.py ───────────────────────────────────────────────────┘
     posted    conditions.py ──> postings_by_key.py ──> postings.py, with demands.py and condition_tests.py
 
+Where very many ask for the same, some of them pass it on to the others: fan_out/.
+
 Open rendezvous.py first: in Rendezvous._match_fact a published fact is matched, in EventBatch._match of matching.py an event.
 What a link does not take, or did not bring when it broke, is in slow_links.py and broken_links.py; interest.py tells publishers
 what is asked for here, progress.py how far each of them has come.

@@ -16,7 +16,8 @@ import rete
 
 from ..errors import GsgError, Refused
 from ..tuples.terms import Tuple
-from ..wire.messages import Count, Test
+from ..wire.messages import Test
+from ..wire.status_messages import Count
 from .feed import Posting, Predicate
 
 CompileTest: TypeAlias = Callable[[Test], Predicate]

@@ -19,6 +19,7 @@ from ..wire.waiting import ALL_BYTES, Room
 from .broken_links import BrokenLink
 from .condition_tests import CompiledTests, CompileTest
 from .demands import Demand
+from .fan_out.parts import FanOuts, PartFeed
 from .feed import AnyFeed, EventFeed, Feed, Posting, StandbyFeed, Subscriber
 from .postings import KeyPostings, anchor_key
 from .postings_by_key import PostingsByKey
@@ -47,6 +48,8 @@ class Conditions:
         self._of_subscriber: dict[Subscriber, dict[int, AnyFeed]] = {}
         """All feeds, by number. Limit of another peer: its quota, which refuses one more; they go with the link."""
         self._room = Room(ALL_BYTES, each_bytes=0)  # of what all feeds keep whose subscribers cannot take it now
+        self.fan_outs: FanOuts | None = None
+        """What is fed by way of other subscribers."""
 
     def post_condition(self, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed:
         """Post a template for a subscriber. Raises Refused as :meth:`gsg.rendezvous.rendezvous.Rendezvous.insert_condition`."""
@@ -72,12 +75,30 @@ class Conditions:
             if posting.path is None:
                 posting.predicate = predicate
         feed: AnyFeed
-        if asked.standby or asked.events_only:
-            feed = (StandbyFeed if asked.standby else EventFeed)(subscriber, asked.feed, posting)
+        if asked.standby:
+            feed = StandbyFeed(subscriber, asked.feed, posting)
+        elif self.fan_outs is not None and (head := self.fan_outs.head_for(posting, subscriber, asked)) is not None:
+            feed = PartFeed(subscriber, asked.feed, posting, head)
         else:
-            feed = Feed(subscriber, asked.feed, posting, self._room)
+            feed = self._direct_feed(subscriber, asked, posting)
         self._add(feed)
         self._tell(feed, is_there=True)
+        return feed
+
+    def _direct_feed(self, subscriber: Subscriber, asked: InsertCondition, posting: Posting) -> AnyFeed:
+        if asked.events_only:
+            return EventFeed(subscriber, asked.feed, posting)
+        return Feed(subscriber, asked.feed, posting, self._room)
+
+    def pass_on(self, subscriber: Subscriber, asked: InsertCondition, posting: Posting) -> AnyFeed:
+        """Feed a subscriber what this peer is fed itself (:mod:`gsg.feeds.by_heads.heads`): the posting is under no key.
+
+        Raises Refused for a number that is in use.
+        """
+        if self.any_feed(subscriber, asked.feed) is not None:
+            raise Refused(f"feed {asked.feed} is in use already; expected a new number")
+        feed = self._direct_feed(subscriber, asked, posting)
+        self._add(feed)
         return feed
 
     def _check_free(self, key: Key | None, subscriber: Subscriber, asked: InsertCondition, demands: Sequence[Demand]) -> None:
@@ -94,7 +115,13 @@ class Conditions:
 
     def _add(self, feed: AnyFeed) -> None:
         self._kept_by(feed).count_feed(feed, 1)
-        feed.posting.add_feed(feed)
+        if isinstance(feed, PartFeed):
+            assert self.fan_outs is not None, "it is of one"
+            self.fan_outs.add_member(feed)
+        else:
+            feed.posting.add_feed(feed)
+            if self.fan_outs is not None and _may_be_fanned_out(feed):
+                self.fan_outs.add_direct(feed)
         self._of_subscriber.setdefault(feed.subscriber, {})[feed.number] = feed
 
     def _kept_by(self, feed: AnyFeed) -> PostingsByKey:
@@ -113,11 +140,16 @@ class Conditions:
         if not of_subscriber:
             del self._of_subscriber[subscriber]
         posting, kept = feed.posting, self._kept_by(feed)
-        posting.remove_feed(feed)
+        if type(feed) is not PartFeed:
+            posting.remove_feed(feed)
         kept.count_feed(feed, -1)
         if type(feed) is Feed:
             feed.begin_snapshot()
-        if not posting.feeds:
+        if self.fan_outs is not None and _may_be_fanned_out(feed):
+            self.fan_outs.remove_feed(feed)
+        if posting.facts is not None:
+            return
+        if not posting.feeds and not (self.fan_outs is not None and posting in self.fan_outs.fanned):
             self.tests.forget(posting)
             if posting.anchor is None:
                 self.everywhere.remove(posting)
@@ -156,6 +188,8 @@ class Conditions:
         for key in keys:
             for posting in chain(self.by_key.get(key) or (), self.everywhere if key[1] == HOME else ()):
                 found.update(dict.fromkeys(posting.feeds))
+                if self.fan_outs is not None and (fan_out := self.fan_outs.fanned.get(posting)) is not None:
+                    found.update(dict.fromkeys(fan_out.feeds()))
         return found
 
     def candidates(self, items: Tuple, positions: Container[int] | None) -> list[Posting]:
@@ -225,3 +259,8 @@ class Conditions:
     def feeds(self, subscriber: Subscriber | None = None, *, standby: bool = False) -> int:
         """Feeds to all subscribers, or to one; those that stand by are counted apart."""
         return (self.standby if standby else self.by_key).feeds(subscriber)
+
+
+def _may_be_fanned_out(feed: AnyFeed) -> bool:
+    """Not what stands by, what every peer feeds, or what is passed on here already."""
+    return type(feed) is not StandbyFeed and feed.posting.anchor is not None and feed.posting.facts is None

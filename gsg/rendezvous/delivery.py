@@ -17,7 +17,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from ..background import StartTask, Worker
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..wire.exchange import PeerLink, show
-from ..wire.messages import Count, Done, Failed, Happened, Message
+from ..wire.messages import Done, Failed, Happened, Message
+from ..wire.status_messages import Count
 from ..wire.waiting import ALL_BYTES, Room
 from .broken_links import AGAIN, BACK_S, FEEDS, BrokenLink, BrokenLinks
 from .changes import Held
@@ -70,6 +71,10 @@ class Delivery:
         except GsgError as error:
             answer = Failed(request, str(error))
         link.send(answer)
+
+    def refuse(self, link: PeerLink, request: int, why: str) -> None:
+        """Answer that something is not done. Raises PeerUnreachable."""
+        link.send(Failed(request, why))
 
     def resync_feed(self, link: PeerLink, feed: Feed) -> None:
         """A subscriber asks for a fresh snapshot: once at the end of the read, however often it asks."""
@@ -201,6 +206,16 @@ class Delivery:
             if not self._most_feeds(broken):
                 self._end(broken)
 
+    def replay_passed_on(self, link: PeerLink, feed: AnyFeed, came_to: int) -> None:
+        """A subscriber whose head has passed on no more is told the events since the last position that came."""
+        fan_out = self._rendezvous.fan_outs.fanned.get(feed.posting)
+        if fan_out is not None:
+            self.flush()
+            for message in fan_out.kept.since(came_to, feed.number, self._rendezvous.clock()):
+                self.send(link, message)
+                if isinstance(message, Happened):
+                    self._rendezvous.fan_outs.note_sent(message.publisher, message.events[-1].number, by_heads=False, directly=True)
+
     def _most_feeds(self, subscriber: Subscriber) -> int:
         """How many feeds it has, or how many stand by for it, whichever is more."""
         return max(self._conditions.feeds(subscriber), self._conditions.feeds(subscriber, standby=True))
@@ -220,6 +235,8 @@ class Delivery:
             Count("events_missed_by_slow_links", missed),
             Count("events_missed_by_broken_links", self._broken_links.untold),
             Count("gaps_of_slow_links", self._rendezvous.gaps),
+            Count("templates_fanned_out", self._rendezvous.fan_outs.cut),
+            Count("heads_dismissed", self._rendezvous.fan_outs.dismissed),
             Count("retractions_forgotten", self._rendezvous.held.buried.forgotten),
         ]
 

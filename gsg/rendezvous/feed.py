@@ -40,13 +40,15 @@ snapshot when it asks."""
 class Posting:
     """A template under one anchor, with the test that goes with it, and its feeds."""
 
-    __slots__ = ("_demanded", "_feed_numbers", "_feeds", "anchor", "path", "predicate", "template", "test")
+    __slots__ = ("_demanded", "_feed_numbers", "_feeds", "anchor", "facts", "path", "predicate", "template", "test")
 
     def __init__(self, template: Template, test: Test | None, anchor: Key | None) -> None:
         self.template = template
         self.test = test
         self.anchor = anchor
         """The key that it is posted under; None for everywhere."""
+        self.facts: Callable[[], Collection[Tuple]] | None = None
+        """What matches, where that is not what lies here but what this peer is fed (:mod:`gsg.feeds.by_heads.heads`)."""
         self.path: Path | None = None
         """The path of the demand of its test that it is found by; without one, by its template alone."""
         self._demanded: Term | tuple[Term, ...] = ()
@@ -250,6 +252,6 @@ def deltas_of(pieces: Sequence[Piece], unfinished: Container[tuple[bytes, int]] 
             yield subscriber, message
 
 
-def _message_of(piece: Piece) -> int:
+def _message_of(piece: Piece) -> tuple[bytes, int]:
     """What is the same of all that one message said: it may have come in several slices, with others between them."""
-    return -piece.nth if piece.origin is None else id(piece.origin)
+    return (b"", piece.nth) if piece.origin is None else (piece.origin.publisher, piece.origin.number)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from ..tuples.audiences import Audience, readers_among
 from ..wire.messages import After, Event, Happened
 from ..wire.waiting import later
+from .fan_out.parts import FanOut
 from .feed import FeedNumbers, Posting, Subscriber, feed_numbers_of
 from .rendezvous import Rendezvous
 
@@ -42,6 +43,8 @@ class EventBatch:
         self._passed: list[Posting] = []
         """Of the event that is matched in several slices: what it is yet to be tried with, and whose tests it has passed. A posting
         that is removed meanwhile has no feeds, and is tried in vain."""
+        self._passed_on: dict[FanOut, list[Event]] = {}
+        """Events of the slice that heads are to pass on."""
         self.publisher = publisher
         self.after: After = after or []
         self.done = not events
@@ -72,17 +75,26 @@ class EventBatch:
         rendezvous = self._rendezvous
         sole = None if self._untried else rendezvous.conditions.sole_candidate(event.items, positions)
         if sole is not None:
-            reached, templates = sole.feed_numbers(), 1
+            reached, templates, met = sole.feed_numbers(), 1, [sole]
         else:
             untried = self._untried or rendezvous.conditions.candidates(event.items, positions)
             if not self._try(event, untried, ends_s):
                 self._untried = untried
                 return None
             # Found now, not slice by slice: a subscriber whose link broke between two of them may have other feeds by now.
-            reached, templates = feed_numbers_of(self._passed), len(self._passed)
+            reached, templates, met = feed_numbers_of(self._passed), len(self._passed), self._passed
             self._untried, self._passed = [], []
         if self._audience is not None:
             reached = readers_among(reached, self._audience)
+        fan_outs = rendezvous.fan_outs
+        if fan_outs.fanned:
+            if self._audience is not None:
+                for subscriber, feeds in fan_outs.members_among(met, self._audience).items():
+                    reached = {**reached, subscriber: [*reached.get(subscriber, ()), *feeds]}
+            else:
+                for posting in met:
+                    if (fan_out := fan_outs.fanned.get(posting)) is not None:
+                        self._passed_on.setdefault(fan_out, []).append(event)
         rendezvous.count_event(self.publisher, event, positions, reached, templates)
         return reached
 
@@ -111,12 +123,21 @@ class EventBatch:
         """
         messages: list[tuple[Subscriber, Happened]] = []
         filling: dict[Subscriber, Happened] = {}
+        matched = self.match_slice(for_s)
+        fan_outs, after, position, for_readers = self._rendezvous.fan_outs, self.after, -1, self._audience is not None
+        passed_on, self._passed_on = self._passed_on, {}
+        is_fanned = bool(fan_outs.fanned and matched)
+        in_order = is_fanned and not fan_outs.was_passed_on_here(self.after)
+        if in_order:
+            after = [*fan_outs.come_before(self.publisher), *after]
+        if is_fanned and passed_on:
+            position = fan_outs.pass_on(passed_on, self.publisher, after, self._rendezvous.clock())
 
         def add(run: list[Event], reached: FeedNumbers) -> None:
             for subscriber, feeds in reached.items():
                 happened = filling.get(subscriber)
                 if happened is None or len(happened.events) * len(feeds) >= HAPPENED_FEEDS:
-                    happened = filling[subscriber] = Happened(self.publisher, [], [], self.after)
+                    happened = filling[subscriber] = Happened(self.publisher, [], [], after, position, for_readers)
                     messages.append((subscriber, happened))
                 happened.events.extend(run)
                 happened.feeds.extend([feeds] * len(run))
@@ -124,11 +145,14 @@ class EventBatch:
         run: list[Event] = []
         of_run: FeedNumbers = {}
         most = 0
-        for event, reached in self.match_slice(for_s):
+        for event, reached in matched:
             if reached is not of_run or len(run) >= most:
                 add(run, of_run)
                 run, of_run = [], reached
                 most = HAPPENED_FEEDS // max(map(len, reached.values()), default=1)
             run.append(event)
         add(run, of_run)
+        if in_order:
+            directly = any(subscriber in fan_outs.members for subscriber in filling)
+            fan_outs.note_sent(self.publisher, matched[-1][0].number, by_heads=bool(passed_on), directly=directly)
         return messages

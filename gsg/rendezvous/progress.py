@@ -58,6 +58,10 @@ class Progress:
                 return
         self._answer(subscriber, publisher)
 
+    def last(self, publisher: bytes) -> int:
+        """The last number of a publisher that has passed; 0 where it is not known."""
+        return self._last.get(publisher, 0)
+
     def _end_question(self, subscriber: Subscriber, publisher: bytes) -> None:
         asking = self._asking.get(subscriber, {})
         if asking.pop(publisher, None) is not None and not asking:

@@ -32,7 +32,8 @@ from ..wire.messages import Event, Gap, InsertCondition, Message, Moved, Origin,
 from .changes import Change
 from .condition_tests import CompileTest
 from .conditions import Conditions
-from .feed import AnyFeed, Feed, FeedNumbers, Subscriber, deltas_of
+from .fan_out.parts import FanOuts
+from .feed import AnyFeed, Feed, FeedNumbers, Posting, Subscriber, deltas_of
 from .postings import KeyPostings, key_of
 from .progress import Progress
 from .snapshot import snapshot_parts
@@ -62,9 +63,15 @@ class Rendezvous:
         self._dirty: list[Feed] = []  # bounded by the feeds: those with something to say since take(), which ends each read
         self._happened: list[tuple[Subscriber, Message]] = []  # what else a read, or a slice of matching, brings about until then
         self.progress = Progress()
+        self.fan_outs = self.conditions.fan_outs = FanOuts(
+            lambda to, message: self._happened.append((to, message)), self._reads_more
+        )
+        self._said: Origin | None = None
         self._origin: Origin | None = None
         self._nth = 0
-        """The message whose facts come or go, and how many there were."""
+        """The message whose facts come or go, as it says it and as subscribers are told, and how many there were."""
+        self._by_heads = self._directly = False
+        """Whether something of it goes by heads, and to members of parts directly."""
         self._unfinished: dict[tuple[bytes, int], None] = {}
         """Messages, by publisher and number, of which only some facts have come or gone: one for each link (time_slices.py)."""
         self.matched = self.templates_met = 0
@@ -101,6 +108,9 @@ class Rendezvous:
             else:
                 self._unfinished.pop(said, None)
                 self.progress.advance(*said)
+            if self._by_heads or self._directly:
+                self.fan_outs.note_sent(*said, by_heads=self._by_heads, directly=self._directly)
+                self._by_heads = self._directly = False
         return made
 
     def _change_until(self, ends_s: float, change: Change, numbers: Sequence[int]) -> int:
@@ -133,8 +143,8 @@ class Rendezvous:
 
     def _begin_message(self, origin: Origin | None) -> None:
         """What changes from now on is what this message says; without one, it is news to this peer alone."""
-        if origin is not self._origin:
-            self._origin = origin
+        if origin is not self._said:
+            self._said, self._origin = origin, self.fan_outs.named(origin)
             self._nth += 1
 
     def _changed(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
@@ -156,12 +166,19 @@ class Rendezvous:
 
     def _match_fact(self, under: KeyPostings, fact: Tuple, sign: int, stamp: int, seen: Seen | None = None) -> None:
         """Add a change of a fact to the feeds of all that it matches; ``seen``: what it is to each reader, where that differs."""
+        fanned, members = self.fan_outs.fanned, self.fan_outs.members
         for postings in under.table.matching(fact):
             for posting in postings.candidates(fact):
                 if posting.test is None or self.conditions.tests.passes(posting, fact, None):
                     self.templates_met += 1
+                    if fanned and posting in fanned:
+                        self._by_heads = True
+                        if seen is not None and seen.readers:
+                            self.fan_outs.tell_directly(posting, seen.readers)
                     for feed in posting.feeds:
                         if type(feed) is Feed:
+                            if members and feed.subscriber in members:
+                                self._directly = True
                             if seen is not None:
                                 sign, stamp = seen.by(reader_of(feed.subscriber), among_several=posting.anchor is None)
                                 if not sign:
@@ -169,6 +186,24 @@ class Rendezvous:
                             self.matched += 1
                             if feed.add_delta(fact, sign, self._nth, self._origin, stamp):
                                 self._dirty.append(feed)
+
+    def pass_on_changes(
+        self, feeds: Iterable[AnyFeed], facts: Sequence[Tuple], signs: Sequence[int], origin: Origin | None
+    ) -> None:
+        """What this peer is fed itself has changed, as ``origin`` has said, and these are fed by it."""
+        # As one message: what comes of it is said by its own origin, whose order here is that of the rendezvous.
+        self._said = self._origin = origin
+        self._nth += 1
+        for feed in feeds:
+            if type(feed) is Feed:
+                for fact, sign in zip(facts, signs, strict=True):
+                    if feed.add_delta(fact, sign, self._nth, origin):
+                        self._dirty.append(feed)
+
+    def _reads_more(self, posting: Posting, peer: bytes) -> bool:
+        """Whether facts under a posting are there for a peer that are not there for everybody."""
+        variants = None if posting.anchor is None else self.held.variants.get(posting.anchor)
+        return variants is not None and variants.names(peer)
 
     # --- events -----------------------------------------------------------------------------------------------------------
 
@@ -221,6 +256,8 @@ class Rendezvous:
         """
         feed.begin_snapshot()
         posting, reader, held, passes = feed.posting, reader_of(feed.subscriber), self.held, self.conditions.tests.passes
+        if posting.facts is not None:
+            return snapshot_parts(feed, list(posting.facts()), None, None, self.clock)
         matches, tested = posting.template.matches, posting.test is not None
         admits = (
             None

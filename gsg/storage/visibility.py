@@ -84,6 +84,10 @@ class Variants:
         views = self._views.get(remains_of(fact))
         return None if views is None else views.get(reader)
 
+    def names(self, reader: bytes) -> bool:
+        """Whether any variant is there for a reader."""
+        return any((view := views.get(reader)) is not None and view.present for views in self._views.values())
+
     def visible(self, facts: Collection[Tuple], reader: bytes) -> Iterator[Tuple]:
         """What a reader sees of the facts under the key, variants included: each tuple once, as a plain one."""
         variants: dict[Tuple, None] = {}
@@ -115,6 +119,11 @@ class Seen:
         self._stamp = stamp
         self._variants = variants
         self._is_there, self._for_all = for_all
+
+    @property
+    def readers(self) -> Audience:
+        """Whom the variant names; nobody where it is there for everybody."""
+        return frozenset() if self._audience is None else self._audience
 
     def by(self, reader: bytes, *, among_several: bool) -> tuple[int, int]:
         """The sign that a reader is to be told, or 0 for nothing, and the stamp.

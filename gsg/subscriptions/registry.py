@@ -11,7 +11,7 @@ from itertools import count
 
 from ..errors import LocalError
 from ..languages.query import MAX_TOKENS, Query, check_max_tokens
-from ..wire.messages import Count
+from ..wire.status_messages import Count
 from .backlog import LIMIT, Overflow, check_limit
 from .live import LiveSubscription
 from .standing_query import StandingQuery

@@ -24,7 +24,8 @@ from ..tuples.features import Key
 from ..tuples.sizes import MAX_TUPLE_BYTES
 from ..tuples.terms import Tuple, fact
 from ..wire.exchange import Exchange, PeerLink
-from ..wire.messages import Count, Done, Failed
+from ..wire.messages import Done, Failed
+from ..wire.status_messages import Count
 from ..wire.topic_messages import EnrolMember, Inject, Members, Payload, TopicMessage
 from .access_points import Found
 from .backlog import Backlog, TopicEvent

@@ -19,9 +19,10 @@ from typing import TypeAlias, TypeVar
 import dht
 from dht.liveness.late_timers import Timer, late_s
 
-from ..errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused
+from ..errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused, RemoteError
 from .holder_messages import Differ
-from .messages import Done, Failed, Loads, Message, NotHere, PeerStatus, decode, encode
+from .messages import ByHead, Done, Failed, Loads, Message, NotHere, decode, encode
+from .status_messages import PeerStatus
 from .topic_messages import Members
 
 log = logging.getLogger(__name__)
@@ -35,8 +36,8 @@ FORGET_AT = 1_000
 MAX_PENDING = 128_000
 """Requests that a link may leave unanswered; it is ended when there are so many, or at most twice as many, and they go again."""
 
-Answer: TypeAlias = Done | Failed | Loads | NotHere | Differ | PeerStatus | Members
-_ANSWERS = (Done, Failed, Loads, NotHere, Differ, PeerStatus, Members)
+Answer: TypeAlias = Done | Failed | Loads | NotHere | ByHead | Differ | PeerStatus | Members
+_ANSWERS = (Done, Failed, Loads, NotHere, ByHead, Differ, PeerStatus, Members)
 Wanted = TypeVar("Wanted", bound=Answer)
 OnMessage: TypeAlias = "Callable[[PeerLink, Message], None]"
 
@@ -51,6 +52,14 @@ class DialBroke(PeerUnreachable):
 
 class Leaving(PeerUnreachable):
     """The peer is about to stop: it is not asked any more, and its links stand until it has handed over what it holds."""
+
+
+class FannedOut(RemoteError):
+    """What a peer feeds is passed on by another one: ``by`` says who."""
+
+    def __init__(self, problem: str, by: ByHead) -> None:
+        super().__init__(problem)
+        self.by = by
 
 
 class PeerLink(ABC):
@@ -388,8 +397,8 @@ class Exchange:
 async def answer_of(link: PeerLink, future: asyncio.Future[Answer], wanted: type[Wanted], *, shared: bool = False) -> Wanted:
     """Wait for an answer of one kind. It is ``shared`` where others want it as well, whatever becomes of whoever waits here.
 
-    Raises PeerUnreachable after ANSWER_TIMEOUT_S, Refused with the peer's reason, Elsewhere when it names another peer, and
-    PeerMisbehaved for an answer of another kind.
+    Raises PeerUnreachable after ANSWER_TIMEOUT_S, Refused with the peer's reason, Elsewhere when it names another peer, FannedOut
+    when one passes it on, and PeerMisbehaved for an answer of another kind.
     """
     if shared and not future.done():
         future = _copy_of(future)
@@ -404,6 +413,8 @@ async def answer_of(link: PeerLink, future: asyncio.Future[Answer], wanted: type
         if answer.leaves:
             raise Leaving(f"{show(link.contact)} is about to stop")
         raise Elsewhere(f"{show(link.contact)} says that {show(answer.peer)} is responsible", contact=answer.peer)
+    if isinstance(answer, ByHead):
+        raise FannedOut(f"{show(link.contact)} says that {show(answer.head)} passes it on", answer)
     if not isinstance(answer, wanted):
         raise PeerMisbehaved(f"{show(link.contact)} answered with {type(answer).__name__}; expected {wanted.__name__}")
     return answer

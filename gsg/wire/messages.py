@@ -1,10 +1,12 @@
 """What peers say to each other: frozen structs, msgpack on the wire, one per frame.
 
     publisher  -> rendezvous    Publish, Flash                      answered by Done or Failed
-    subscriber -> rendezvous    AskLoads, InsertCondition,          answered by Loads; Done, then Snapshot...; Failed; NotHere
-                                RemoveCondition, Resume
+    subscriber -> rendezvous    AskLoads, InsertCondition,          answered by Loads; Done, then Snapshot...; Failed; NotHere;
+                                RemoveCondition, Resume             ByHead
     rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Missed, Moved
     subscriber -> rendezvous    AskPassed                           answered by Passed, after all that was forwarded before
+    rendezvous -> head          Lead: fan_out.py in gsg/rendezvous
+    subscriber -> head          InsertCondition, AskPassed ``of`` a rendezvous
     holder     -> holder        Replicate, Buried                   answered by Done or Failed
     holder     -> holder        AskRanges, AskKeys                  answered by Differ
     holder     -> holder        AskFacts                            answered by Done, after what was asked for
@@ -35,6 +37,7 @@ from ..tuples.features import Load, Template
 from ..tuples.long_constants import Remains, ShortTerm
 from ..tuples.terms import Tuple
 from .holder_messages import AskFacts, AskKeys, AskRanges, Buried, Differ, Replicate
+from .status_messages import AskStatus, PeerStatus
 from .topic_messages import NAMING, EnrolMember, Inject, Members, TopicMessage, contacts_in
 
 After: TypeAlias = list[tuple[bytes, int, int]]
@@ -198,6 +201,14 @@ class InsertCondition(_Message, tag=7, frozen=True):
     """The feed that stands by with you until now, if there is one; it is about to end."""
     again: list[int] = []
     """Feeds in whose place this one is, as the links by which they came broke: tell me of the events that they had not brought."""
+    of: bytes | None = None
+    """Of a head: the rendezvous whose feed it is to pass on."""
+    came_to: int = -1
+    """The last position of what a head has passed on for the feed in whose place this one is: tell me of the events since."""
+    sequence: int = 0
+    """Of a head: the number of the first Deltas that are to be told, where it knows all since then; ``came_to`` of the events."""
+    not_by: list[bytes] = []
+    """Heads that have not taken this condition."""
 
 
 class RemoveCondition(_Message, tag=8, frozen=True):
@@ -251,6 +262,10 @@ class Happened(_Message, tag=12, frozen=True):
     feeds: list[list[int]]
     after: After = []
     """As in Flash."""
+    position: int = -1
+    """Of what heads pass on: how many such messages there were before at its rendezvous."""
+    for_readers: bool = False
+    """Whether these are for named readers, and passed on to nobody."""
 
 
 class Arrived(_Message, tag=34, frozen=True):
@@ -267,6 +282,8 @@ class AskPassed(_Message, tag=30, frozen=True):
 
     publisher: bytes
     number: int
+    of: bytes | None = None
+    """Of a head: the rendezvous by which it passed."""
 
 
 class Passed(_Message, tag=31, frozen=True):
@@ -277,6 +294,8 @@ class Passed(_Message, tag=31, frozen=True):
 
     publisher: bytes
     number: int
+    of: bytes | None = None
+    """As in AskPassed."""
 
 
 class Gap(_Message, tag=13, frozen=True):
@@ -298,6 +317,24 @@ class NotHere(_Message, tag=16, frozen=True):
     request: int
     peer: dht.Contact
     leaves: bool
+
+
+class ByHead(_Message, tag=36, frozen=True):
+    """The condition is fanned out (gsg/rendezvous/fan_out/parts.py): ask this subscriber for my feed, which is at this position."""
+
+    request: int
+    head: dht.Contact
+    position: int
+    sequence: int
+    """The number of the next Deltas that the head gets."""
+
+
+class Lead(_Message, tag=37, frozen=True):
+    """Pass on what comes by this feed of yours to those who ask you for it, or do so no more; so many such messages came before."""
+
+    feed: int
+    leads: bool
+    position: int
 
 
 class Moved(_Message, tag=17, frozen=True):
@@ -350,45 +387,6 @@ class Beat(_Message, tag=33, frozen=True):
     stamp: int
 
 
-class AskStatus(_Message, tag=14, frozen=True):
-    """How are you?"""
-
-    request: int
-
-
-class Count(_Message, frozen=True):
-    """How often something has happened; see :mod:`gsg.monitoring.status`."""
-
-    name: str
-    count: int
-
-
-class PeerStatus(_Message, tag=15, frozen=True):
-    """What a peer holds and has done; counts since it started."""
-
-    request: int
-    peer: bytes
-    address: str
-    facts: int
-    """Distinct facts held."""
-    entries: int
-    """Facts under keys: a fact held under two keys counts twice."""
-    keys: int
-    templates: int
-    feeds: int
-    standby: int
-    """Templates that stand by for when the peer that feeds their subscribers dies; they count among neither of those."""
-    links: int
-    published: int
-    """Tuples that clients published through this peer."""
-    sent_messages: int
-    sent_bytes: int
-    matched: int
-    """Tuples forwarded to subscribers."""
-    counts: list[Count] = []  # msgspec gives each its own
-    """What else was counted: by its doors, and by the tests of conditions."""
-
-
 Message: TypeAlias = (
     Publish
     | Flash
@@ -422,6 +420,8 @@ Message: TypeAlias = (
     | AskPassed
     | Passed
     | Arrived
+    | ByHead
+    | Lead
     | TopicMessage
     | Inject
     | EnrolMember
@@ -436,8 +436,8 @@ def decode(payload: bytes) -> Message:
     """A message from a frame's payload. Raises PeerMisbehaved for anything else."""
     try:
         message = _decoder.decode(payload)
-        if type(message) is Moved or type(message) is NotHere:
-            contact = message.to if isinstance(message, Moved) else message.peer
+        if isinstance(message, (Moved, NotHere, ByHead)):
+            contact = message.to if isinstance(message, Moved) else message.peer if isinstance(message, NotHere) else message.head
             dht.contact_from((contact.id, contact.host, contact.port))
         elif isinstance(message, NAMING):
             for contact in contacts_in(message):

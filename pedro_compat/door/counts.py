@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from gsg.wire.messages import Count
+from gsg.wire.status_messages import Count
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ from dht.log_rate import LogRate
 from gsg.errors import DoorClosed, reason
 from gsg.feeds.alpha_memory import AlphaMemory
 from gsg.peer import Peer
-from gsg.wire.messages import Count
+from gsg.wire.status_messages import Count
 
 from ..dialect import PAPER, Dialect
 from ..lines import DEFAULT_SIZE

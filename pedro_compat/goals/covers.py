@@ -16,7 +16,7 @@ from typing import ClassVar
 from gsg.errors import BadTerm
 from gsg.tuples.features import Template
 from gsg.tuples.terms import MAX_ARITY, Symbol, Tuple
-from gsg.wire.messages import Count
+from gsg.wire.status_messages import Count
 
 from ..dialect import DIALECTS, PAPER, Dialect
 from ..errors import SHOWN_CHARACTERS, BadLine, BadSubscription

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from gsg.wire.messages import Count
+from gsg.wire.status_messages import Count
 
 from ..errors import SHOWN_CHARACTERS
 

@@ -19,7 +19,7 @@ from textwrap import indent
 from threading import Condition, Thread
 
 from ...tuples.escaping import lines, one_line
-from ...wire.messages import Count
+from ...wire.status_messages import Count
 from ..output import write_all
 
 MAX_LINES, MAX_BYTES = 2_000, 1024 * 1024

@@ -24,7 +24,7 @@ import dht
 
 from ...errors import BadData, Refused
 from ...tuples.long_constants import Remains
-from ...wire.messages import Count
+from ...wire.status_messages import Count
 from ..clock import HybridClock
 from ..facts_by_key import FactsByKey
 from ..tombstones import TOMBSTONE_S

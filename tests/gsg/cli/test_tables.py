@@ -10,7 +10,7 @@ from rich.console import Console
 from gsg.cli.tables import Column, FittedTable, console, counts_table, holdings_table, peers_table, print_table
 from gsg.explain.explanations import Holding
 from gsg.http.protocol import Report
-from gsg.wire.messages import Count, PeerStatus
+from gsg.wire.status_messages import Count, PeerStatus
 
 LONG = "[2001:db8:85a3:aaaa:bbbb:8a2e:370:7334]:8471"
 

@@ -34,7 +34,7 @@ def test_a_feed_that_its_rendezvous_knows_nothing_of_is_set_up_anew() -> None:
         await asyncio.sleep(ANSWER_TIMEOUT_S)
 
         assert len(subscription.rows()) == 1
-        assert not subscriber._parts.subscriber.feeds._resync._asked
+        assert not subscriber._parts.subscriber.feeds.resync._asked
 
     simulate(work, seed=3)
 

@@ -86,7 +86,7 @@ def test_what_changes_while_a_snapshot_waits_for_its_turn_is_told_once() -> None
 def test_a_subscriber_waits_for_a_snapshot_as_long_as_its_link_brings_others_before_it() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         [peer] = peers
-        link, resync = peer._parts.exchange.own, peer._parts.subscriber.feeds._resync
+        link, resync = peer._parts.exchange.own, peer._parts.subscriber.feeds.resync
         wholes: list[asyncio.Future[None]] = [asyncio.get_running_loop().create_future() for _ in range(2)]
         waits = [asyncio.create_task(resync.until_whole(whole, link)) for whole in wholes]
 

@@ -17,7 +17,8 @@ import rete
 from dht.simnet import SimNet
 from gsg import Peer, Row, Space, Symbol
 from gsg.rendezvous.broken_links import BACK_S
-from gsg.wire.messages import AskStatus, PeerStatus, Publish, RemoveCondition, encode
+from gsg.wire.messages import Publish, RemoveCondition, encode
+from gsg.wire.status_messages import AskStatus, PeerStatus
 
 ON = Symbol("on")
 

@@ -15,7 +15,7 @@ import gsg
 from gsg.cli import main
 from gsg.cli.processes import peers
 from gsg.monitoring.status import Counters
-from gsg.wire.messages import Count
+from gsg.wire.status_messages import Count
 from pedro_compat import PedroDoor
 
 

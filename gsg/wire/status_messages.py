@@ -1,0 +1,48 @@
+"""What peers ask each other about themselves, as a part of :mod:`gsg.wire.messages`."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    pass
+
+
+class AskStatus(_Message, tag=14, frozen=True):
+    """How are you?"""
+
+    request: int
+
+
+class Count(_Message, frozen=True):
+    """How often something has happened; see :mod:`gsg.monitoring.status`."""
+
+    name: str
+    count: int
+
+
+class PeerStatus(_Message, tag=15, frozen=True):
+    """What a peer holds and has done; counts since it started."""
+
+    request: int
+    peer: bytes
+    address: str
+    facts: int
+    """Distinct facts held."""
+    entries: int
+    """Facts under keys: a fact held under two keys counts twice."""
+    keys: int
+    templates: int
+    feeds: int
+    standby: int
+    """Templates that stand by for when the peer that feeds their subscribers dies; they count among neither of those."""
+    links: int
+    published: int
+    """Tuples that clients published through this peer."""
+    sent_messages: int
+    sent_bytes: int
+    matched: int
+    """Tuples forwarded to subscribers."""
+    counts: list[Count] = []  # msgspec gives each its own
+    """What else was counted: by its doors, and by the tests of conditions."""

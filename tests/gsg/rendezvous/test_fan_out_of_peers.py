@@ -1,0 +1,270 @@
+"""A template with many subscribers over a simulated network: each hears of each change once, whatever becomes of heads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from peers import others, quiet, rendezvous, simulate
+
+import gsg.rendezvous.fan_out.parts
+from dht.simnet import SimNet
+from gsg import LiveSubscription, Peer, Symbol
+from gsg.rendezvous.fan_out.parts import FanOut
+from gsg.tuples.terms import Tuple
+
+HOT = Symbol("hot")
+TEXT = "(?publisher, hot, ?number)"
+MOST, AGAIN = 6, 3
+
+
+@pytest.fixture(autouse=True)
+def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.rendezvous.fan_out.parts, "MOST_DIRECT", MOST)
+    monkeypatch.setattr(gsg.rendezvous.fan_out.parts, "DIRECT_AGAIN", AGAIN)
+
+
+class Heard:
+    """What one subscriber hears: of each publisher the numbers, in order."""
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self.signs: list[tuple[int, str, int]] = []
+        self.subscription: LiveSubscription
+
+    async def subscribe(self, text: str = TEXT) -> None:
+        self.subscription = await self.peer.subscribe(text, callback=self.hear)
+
+    def hear(self, sign: int, row: object) -> None:
+        publisher, number = dict(row).values()  # type: ignore[call-overload]  # a row is a mapping
+        self.signs.append((sign, publisher, number))
+
+    def numbers(self, publisher: str) -> list[int]:
+        return [number for _, name, number in self.signs if name == publisher]
+
+
+class Hot:
+    """Peers, most of which subscribe to one template; who is its rendezvous, and two that publish."""
+
+    def __init__(self, net: SimNet, peers: Sequence[Peer]) -> None:
+        self.net = net
+        self.rendezvous = rendezvous(peers, 3, 1, HOT)
+        self.publishers = dict(zip("pq", others(peers, self.rendezvous)[:2], strict=True))
+        self.heard = [Heard(peer) for peer in others(peers, self.rendezvous, *self.publishers.values())]
+        self.said: dict[str, int] = {"p": 0, "q": 0}
+
+    async def subscribe(self) -> None:
+        for one in self.heard:
+            await one.subscribe()
+
+    async def say(self, times: int) -> None:
+        """Each publisher publishes, events and facts in turn."""
+        for _ in range(times):
+            for name, peer in self.publishers.items():
+                self.said[name] += 1
+                said: list[Tuple] = [(name, HOT, self.said[name])]
+                await (peer.insert(said) if self.said[name] % 2 else peer.notify(said))
+
+    def numbers(self) -> list[int]:
+        return list(range(1, self.said["p"] + 1))
+
+    def fan_out(self) -> FanOut | None:
+        return next(iter(self.rendezvous._parts.rendezvous.fan_outs.fanned.values()), None)
+
+    def heads(self) -> list[Heard]:
+        fan_out = self.fan_out()
+        ids = [] if fan_out is None else [head.subscriber.contact.id for head in fan_out.heads]  # type: ignore[attr-defined]
+        return [one for one in self.heard if one.peer.contact.id in ids]
+
+    async def kill(self, peer: Peer) -> None:
+        """A peer is gone in this moment."""
+        self.net.crash(peer.contact.host)
+        await peer.__aexit__(ConnectionError, None, None)
+
+    def check(self, *, without: Sequence[Heard] = ()) -> None:
+        for one in self.heard:
+            if one not in without:
+                assert {name: one.numbers(name) for name in "pq"} == dict.fromkeys("pq", self.numbers())
+
+
+def test_each_subscriber_hears_of_each_change_once_and_in_order_by_way_of_heads() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        await hot.subscribe()
+        await quiet()
+        forwarded = hot.rendezvous._parts.rendezvous.matched
+
+        await hot.say(10)
+        await quiet()
+
+        fan_out = hot.fan_out()
+        assert fan_out is not None
+        assert len(hot.heads()) == 4
+        assert fan_out.members == len(hot.heard) - 4
+        assert hot.rendezvous._parts.rendezvous.matched - forwarded == 4 * 20
+        hot.check()
+
+    simulate(work, seed=1, size=15)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nothing_is_lost_or_told_twice_while_a_template_is_cut_and_made_whole_again(seed: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        early, late = hot.heard[:AGAIN], hot.heard[AGAIN:]
+        for one in early:
+            await one.subscribe()
+
+        saying = asyncio.ensure_future(hot.say(60))
+        for one in late:
+            await one.subscribe()
+            await asyncio.sleep(0.05)
+        was_cut = hot.fan_out()
+        for one in late:
+            await one.subscription.close()
+        await saying
+        await quiet()
+
+        assert was_cut is not None
+        assert hot.fan_out() is None
+        hot.check(without=late)
+        for one in late:
+            for name in "pq":
+                heard = one.numbers(name)
+                since = [number for number in heard if number % 2 == 0]
+                assert since == list(range(since[0], since[-1] + 1, 2)) if since else True
+                assert len(set(heard)) == len(heard)
+
+    simulate(work, seed=seed, size=15)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_death_of_heads_costs_nobody_a_change(seed: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        await hot.subscribe()
+        await quiet()
+
+        saying = asyncio.ensure_future(hot.say(40))
+        dead = hot.heads()[:2]
+        for one in dead:
+            await asyncio.sleep(0.3)
+            await hot.kill(one.peer)
+        await saying
+        await quiet()
+
+        hot.check(without=dead)
+
+    simulate(work, seed=seed, size=16)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_head_that_leaves_hands_its_part_over(seed: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        await hot.subscribe()
+        await quiet()
+
+        saying = asyncio.ensure_future(hot.say(40))
+        for one in (ended := hot.heads()[:2]):
+            await asyncio.sleep(0.3)
+            await one.subscription.close()
+        await saying
+        await quiet()
+
+        hot.check(without=ended)
+
+    simulate(work, seed=seed, size=16)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_links_that_break_cost_nobody_a_change(seed: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        rng = net.rng()
+        await hot.subscribe()
+        await quiet()
+
+        saying = asyncio.ensure_future(hot.say(60))
+        for _ in range(8):
+            await asyncio.sleep(0.3)
+            one, other = rng.sample([hot.rendezvous, *(one.peer for one in hot.heard)], 2)
+            net.cut(one.contact.host, other.contact.host)
+        await saying
+        await quiet()
+
+        hot.check()
+
+    simulate(work, seed=seed, size=16)
+
+
+def test_a_head_that_stands_still_does_not_hold_its_part() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        await hot.subscribe()
+        await quiet()
+
+        slow = hot.heads()[0]
+        net.suspend(slow.peer.contact.host)
+        await hot.say(2)
+        await asyncio.sleep(3.0)
+
+        hot.check(without=[slow])
+        assert hot.rendezvous._parts.rendezvous.fan_outs.dismissed == 1
+        net.resume(slow.peer.contact.host)
+        await quiet()
+        hot.check()
+
+    simulate(work, seed=3, size=16)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_death_of_the_rendezvous_costs_nobody_a_change(seed: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        await hot.subscribe()
+        await quiet()
+
+        saying = asyncio.ensure_future(hot.say(30))
+        await asyncio.sleep(0.5)
+        await hot.kill(hot.rendezvous)
+        await saying
+        await asyncio.sleep(40)
+
+        # An event may come by another holder before the snapshot of the next rendezvous: facts and events are in order each.
+        for one in hot.heard:
+            for name in "pq":
+                heard = one.numbers(name)
+                assert sorted(heard) == hot.numbers()
+                assert [number for number in heard if number % 2 == 0] == hot.numbers()[1::2]
+
+    simulate(work, seed=seed, size=16)
+
+
+def test_what_is_for_named_readers_comes_to_these_alone() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        await hot.subscribe()
+        await quiet()
+        head = hot.heads()[0]
+        member = next(one for one in hot.heard if one not in hot.heads())
+        readers = [head.peer.contact.id, member.peer.contact.id]
+        publisher = hot.publishers["p"]
+
+        await publisher.notify([("secret", HOT, 1)], audience=readers)
+        await hot.say(3)
+        await publisher.insert([("secret", HOT, 2)], audience=readers)
+        await hot.say(3)
+        await quiet()
+        late = Heard(hot.publishers["q"])
+        await late.subscribe()
+        await quiet()
+
+        hot.check()
+        told = {one.peer.contact.id: Counter(one.numbers("secret")) for one in [*hot.heard, late] if one.numbers("secret")}
+        assert told == {reader: Counter([1, 2]) for reader in readers}
+        assert head not in hot.heads()
+
+    simulate(work, seed=5, size=16)
