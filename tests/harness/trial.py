@@ -29,6 +29,7 @@ from schedule import (
 from topic_members import TopicMembers, topic_violations
 
 import dht
+import gsg.rendezvous.fan_out.parts
 import gsg.rendezvous.feed
 import gsg.storage.disk.compaction
 import gsg.storage.disk.group_commit
@@ -396,8 +397,9 @@ class World:
 
 
 @contextlib.contextmanager
-def _surroundings() -> Iterator[list[str]]:
-    """Small limits, so that they are met; and what peers log of their own defects."""
+def _surroundings(seed: int) -> Iterator[list[str]]:
+    """Small limits, so that they are met; and what peers log of their own defects. In the runs of half of the seeds, with topics or
+    without, a template of more than two subscribers is fanned out."""
     failures: list[str] = []
 
     class Failures(logging.Handler):
@@ -410,6 +412,9 @@ def _surroundings() -> Iterator[list[str]]:
     level, propagate = logger.level, logger.propagate
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gsg.rendezvous.feed, "HELD_DELTAS", 8)
+        if seed % 4 < 2:
+            patch.setattr(gsg.rendezvous.fan_out.parts, "MOST_DIRECT", 2)
+            patch.setattr(gsg.rendezvous.fan_out.parts, "DIRECT_AGAIN", 1)
         # Half of what a run costs is probing: half as often will do.
         patch.setattr(dht, "Endpoint", partial(dht.Endpoint, probe_s=2.0))
         # Only what nobody waits for is written later.
@@ -437,7 +442,7 @@ def history_of(plan: Schedule, settled: Callable[[History], bool], *, latest_s: 
         net.window_bytes = WINDOW_BYTES
         return await World(net, plan, settled, latest_s, topics=topics).run()
 
-    with _surroundings() as failures:
+    with _surroundings(plan.seed) as failures:
         history = run(main, seed=plan.seed, latency_s=LATENCY_S)
     history.failures = failures
     return history
