@@ -73,11 +73,15 @@ def missing(kind: str) -> str:
     if kind not in BROKERS:
         return ""
     program, module, package = BROKERS[kind]
-    # Debian puts servers where users who are not root do not look.
-    os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin"
     lacks = []
-    if shutil.which(program) is None:
+    if not has_program(program):
         lacks.append(f"the program {program} (Debian package {program})")
     if importlib.util.find_spec(module) is None:
         lacks.append(f"the Python package {package}")
     return " and ".join(lacks)
+
+
+def has_program(name: str) -> bool:
+    """Whether a program is installed. Debian puts servers where users who are not root do not look: this process does."""
+    os.environ["PATH"] = os.environ.get("PATH", "") + ":/usr/sbin"
+    return shutil.which(name) is not None
