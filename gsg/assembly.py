@@ -16,6 +16,7 @@ from .churn.handover import Handover
 from .churn.heartbeats import Heartbeats
 from .churn.pauses import Pauses
 from .dispatch import Dispatch
+from .experiments.testbed import Testbed
 from .feeds.by_heads.heads import Heads
 from .local_events import LocalEvents
 from .monitoring.status import Counters, Status
@@ -106,6 +107,7 @@ class Parts:
         )
 
         self.topics = PeerTopics(contact, holders, exchange, rng, start_task)
+        self.testbed = Testbed(contact, holders, exchange, self.topics)
         self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng)
         self.pauses = Pauses(holders, self.interests, self.leases, self.handover, self.subscriber.was_away)
         self.status = Status(exchange, rendezvous, self.publisher, counters, start_task)

@@ -17,6 +17,7 @@ from .churn.handover import Handover
 from .churn.heartbeats import Heartbeats
 from .churn.unknown_holders import UnknownHolders
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
+from .experiments.testbed import Testbed
 from .feeds.by_heads.heads import Heads
 from .monitoring.status import Status
 from .placement.holders import Holders
@@ -39,6 +40,7 @@ from .subscriptions.subscriber import Subscriber
 from .topics.peer_topics import AnyTopicMessage, PeerTopics
 from .wire import admission
 from .wire.exchange import Exchange, PeerLink, show
+from .wire.experiment_messages import TakePart
 from .wire.holder_messages import AskFacts, AskKeys, AskRanges, Buried, Replicate
 from .wire.messages import (
     Arrived,
@@ -97,6 +99,7 @@ class Parts(Protocol):
     heartbeats: Heartbeats
     status: Status
     topics: PeerTopics
+    testbed: Testbed
     quotas: Quotas
     start_task: StartTask
 
@@ -265,6 +268,8 @@ class Dispatch:
                     link.send(parts.heartbeats.answer(message))
                 case AskStatus():
                     parts.status.answer(link, message.request)
+                case TakePart():
+                    link.send(parts.testbed.answer(link.contact, message))
                 case _ if isinstance(message, AnyTopicMessage):
                     parts.topics.receive(link, message)
         except Refused as error:

@@ -26,6 +26,7 @@ from dht.liveness.incarnations import LIVES_APART
 from .assembly import Parts
 from .background import logging_failure
 from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError
+from .experiments.testbed import Testbed
 from .feeds.alpha_memory import AlphaMemory, OnEvent
 from .languages import Delete, Insert, Notify, Subscribe, parse_script, read_query
 from .languages.query import MAX_TOKENS, Query
@@ -410,6 +411,12 @@ class Peer:
         self._opened()
         places = await self._parts.subscriber.feeds.anchors.places(template, among=(anchor,))
         return places[0].load
+
+    @property
+    def testbed(self) -> Testbed:
+        """What experiments ask of this peer (gsg/experiments)."""
+        self._opened()
+        return self._parts.testbed
 
     def end_listening(self, listening: AlphaMemory) -> None:
         """Hear no more of what :meth:`listen` began."""

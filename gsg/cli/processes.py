@@ -78,6 +78,16 @@ async def start(*, join: str | None = None, pedro: bool = False, options: Sequen
 
 
 @contextlib.asynccontextmanager
+async def running(*, options: Sequence[str] = ()) -> AsyncIterator[PeerProcess]:
+    """One peer, with further options of ``gsg peer``; leaving kills it, unless it has ended. Raises RuntimeError as above."""
+    one = await start(options=options)
+    try:
+        yield one
+    finally:
+        await _kill(one.process)
+
+
+@contextlib.asynccontextmanager
 async def peers(count: int, *, pedro: bool = False, options: Sequence[str] = ()) -> AsyncIterator[list[PeerProcess]]:
     """So many peers in one overlay, with further options of ``gsg peer`` for each; leaving stops them.
 

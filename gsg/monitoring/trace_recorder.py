@@ -46,30 +46,34 @@ Row: TypeAlias = tuple[Any, ...]  # Any: a value for each column that the rows o
 
 
 class Parts:
-    """The part files of one run of a peer, written by whoever calls; ``now_s`` must not go back.
+    """The part files of one run of a peer, written by whoever calls; ``now_s`` must not go back. ``columns`` makes their schema,
+    the first two of which are the peer and when its run began; ``name`` is what is written, a noun that is also the verb.
 
     Raises Unsupported without pyarrow, LocalError for a folder that cannot be written to.
     """
 
-    def __init__(self, folder: Path, peer: bytes, run_us: int) -> None:
+    def __init__(
+        self, folder: Path, peer: bytes, run_us: int, *, columns: Callable[[], pyarrow.Schema] = schema, name: str = "trace"
+    ) -> None:
         try:
             import pyarrow
             from pyarrow import parquet
         except ImportError as error:
-            raise Unsupported(f"a trace needs pyarrow ({error}); install the extra: pip install 'gsg-router[sim]'") from None
+            raise Unsupported(f"a {name} needs pyarrow ({error}); install the extra: pip install 'gsg-router[sim]'") from None
         if (elsewhere := scheme_of(folder)) is not None:
-            raise LocalError(f"cannot trace to {elsewhere}: that is another file system; expected a folder of this machine")
+            raise LocalError(f"cannot {name} to {elsewhere}: that is another file system; expected a folder of this machine")
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise LocalError(f"cannot trace to {folder}: {reason(error)}; expected a folder, or a place for one") from None
+            raise LocalError(f"cannot {name} to {folder}: {reason(error)}; expected a folder, or a place for one") from None
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise LocalError(f"cannot trace to {folder}: permission denied; expected a folder that can be written to")
+            raise LocalError(f"cannot {name} to {folder}: permission denied; expected a folder that can be written to")
         self._arrow, self._parquet = pyarrow, parquet
-        self._schema = schema()
+        self._schema = columns()
+        self.name = name
         self.folder = folder
         self._peer = peer
-        self._run_us = run_us
+        self.run_us = run_us
         self._number = 0
         self._writer: parquet.ParquetWriter | None = None
         self._path = folder
@@ -135,7 +139,7 @@ class Parts:
 
     def _open(self, now_s: float) -> None:
         self._number += 1
-        self._path = self.folder / (part_name(self._peer, self._run_us, self._number) + OPEN)
+        self._path = self.folder / (part_name(self._peer, self.run_us, self._number) + OPEN)
         # For its owner alone, whatever the folder's mode: tuples for named readers are in it too.
         os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         self._writer = self._parquet.ParquetWriter(self._path, self._schema)
@@ -144,12 +148,12 @@ class Parts:
     def _table(self, rows: Sequence[Row]) -> pyarrow.Table:
         array, count = self._arrow.array, len(rows)
         *own, _ = zip(*rows, strict=True)
-        columns = [[self._peer.hex()] * count, [self._run_us] * count, *own]
+        columns = [[self._peer.hex()] * count, [self.run_us] * count, *own]
         arrays = [array(column, field.type) for column, field in zip(columns, self._schema, strict=True)]
         return self._arrow.Table.from_arrays(arrays, schema=self._schema)
 
 
-class Recorder:
+class RowWriter:
     """Takes rows from one peer's event loop and has a thread of its own write them, from :meth:`start` to :meth:`stop`.
 
     ``make_parts`` is told when the run began, in microseconds of the ``clock``.
@@ -178,7 +182,6 @@ class Recorder:
         now_us = self.now_us()
         self._parts = self._make_parts(now_us)
         self._thread.start()
-        self.add(Record(now_us, What.START))
 
     def now_us(self) -> int:
         """The peer's clock."""
@@ -194,27 +197,20 @@ class Recorder:
         """Rows in parts that are whole."""
         return self._parts.written
 
-    def add(self, record: Record) -> None:
-        """One row more. Whatever is wrong with it, or with the disk, is counted and never raised."""
-        try:
-            terms = None if record.items is None else text_of(record.items)
-            condition = None if record.condition is None else condition_text(*record.condition)
-        except (UnicodeEncodeError, RecursionError):
-            self._drop()
-            return
-        size = len(terms or "") + len(condition or "")
-        at_us, what, role, _, _, *rest = record
+    def put(self, columns: Row, size_bytes: int) -> None:
+        """One row more: its columns but for the peer, the run and the row's number. A disk that is too slow loses it, counted."""
         with self._wake:
-            if len(self._rows) >= WAITING_ROWS or self._bytes + size > WAITING_BYTES:
-                self._drop()
+            if len(self._rows) >= WAITING_ROWS or self._bytes + size_bytes > WAITING_BYTES:
+                self.drop()
                 return
             self._row += 1
-            self._bytes += size
-            self._rows.append((self._row, at_us, what, role, terms, condition, *rest, size))
+            self._bytes += size_bytes
+            self._rows.append((self._row, *columns, size_bytes))
             if len(self._rows) == GROUP_ROWS:
                 self._wake.notify()
 
-    def _drop(self) -> None:
+    def drop(self) -> None:
+        """Count a row that cannot be written."""
         # Only the peer's event loop comes here.
         self._row += 1
         self._dropped += 1
@@ -226,13 +222,13 @@ class Recorder:
         """
         if not self._thread.is_alive():
             return
-        self.add(Record(self.now_us(), What.STOP))
         with self._wake:
             self._stopping = True
             self._wake.notify()
         self._thread.join(CLOSE_S)
         if self._thread.is_alive():
-            log.warning("the trace in %s is not finished: its disk has not answered for %g s", self._parts.folder, CLOSE_S)
+            said = "the %s in %s is not finished: its disk has not answered for %g s"
+            log.warning(said, self._parts.name, self._parts.folder, CLOSE_S)
         else:
             self._tell("", float("inf"))
 
@@ -257,11 +253,38 @@ class Recorder:
         if lost > self._told and now_s - self._told_s >= TELL_S:
             self._told, self._told_s = lost, now_s
             log.warning(
-                "the trace in %s lacks %d rows so far: %s",
+                "the %s in %s lacks %d rows so far: %s",
+                self._parts.name,
                 self._parts.folder,
                 lost,
                 problem or "its disk is too slow for what comes",
             )
+
+
+class Recorder(RowWriter):
+    """That of a trace, whose run begins and ends with a row of its own."""
+
+    def start(self) -> None:
+        """Begin a run. Raises what making the parts raises."""
+        super().start()
+        self.add(Record(self._parts.run_us, What.START))
+
+    def add(self, record: Record) -> None:
+        """One row more. Whatever is wrong with it, or with the disk, is counted and never raised."""
+        try:
+            terms = None if record.items is None else text_of(record.items)
+            condition = None if record.condition is None else condition_text(*record.condition)
+        except (UnicodeEncodeError, RecursionError):
+            self.drop()
+            return
+        at_us, what, role, _, _, *rest = record
+        self.put((at_us, what, role, terms, condition, *rest), len(terms or "") + len(condition or ""))
+
+    def stop(self) -> None:
+        """Write what waits and finish the part, as above."""
+        if self._thread.is_alive():
+            self.add(Record(self.now_us(), What.STOP))
+            super().stop()
 
 
 def _said(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Iterable
 from random import Random
 from typing import Final, TypeAlias
 
@@ -88,8 +89,18 @@ class PeerTopics:
         """Members that walks found and the holders of a topic's key had not named."""
         self.unreadable = 0
         """Events of topics that are none."""
+        self.payloads = self.small = 0
+        """Events, and messages of any other kind about topics, that came by links."""
 
     # --- beginning and ending ------------------------------------------------
+
+    def begin_with(self, neighbours: Iterable[Contact]) -> None:
+        """Take part in the overlay of all peers, from these on."""
+        self._begun().meet(neighbours, asyncio.get_running_loop().time())
+
+    def base_view(self) -> list[bytes]:
+        """Whom this peer knows in the overlay of all, by their ids."""
+        return [] if self._topics is None else [contact.id for contact in self._topics.base.view]
 
     def _begun(self) -> Topics:
         if self._topics is None:
@@ -166,6 +177,10 @@ class PeerTopics:
     def receive(self, link: PeerLink, message: AnyTopicMessage) -> None:
         """What another peer says of topics. Raises PeerMisbehaved for what ends the link, Refused with a reason for the asker."""
         now_s = asyncio.get_running_loop().time()
+        if isinstance(message, Payload | Inject):
+            self.payloads += 1 if isinstance(message, Payload) else len(message.payloads)
+        else:
+            self.small += 1
         match message:
             case EnrolMember():
                 if not 0 < len(message.topic) <= MAX_NAME:

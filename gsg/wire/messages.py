@@ -13,7 +13,7 @@
     anybody    -> anybody       Beat, Arrived, and Died of earlier versions, with which nothing is done
     publisher  -> rendezvous    AskInterest                         answered by Interest
     rendezvous -> publisher     Interested                          answered by Done
-    peer       -> peer          of topics: topic_messages.py
+    peer       -> peer          of topics: topic_messages.py; of experiments: experiment_messages.py
     anybody    -> anybody       AskStatus                           answered by PeerStatus
 
 ``request`` numbers an exchange on one link; a feed's number is the subscriber's. Sequence numbers count the messages of a feed from
@@ -36,6 +36,7 @@ from ..tuples.audiences import Audience, PeerId, restricted
 from ..tuples.features import Load, Template
 from ..tuples.long_constants import Remains, ShortTerm
 from ..tuples.terms import Tuple
+from .experiment_messages import ExperimentMessage
 from .holder_messages import AskFacts, AskKeys, AskRanges, Buried, Differ, Replicate
 from .status_messages import AskStatus, PeerStatus
 from .topic_messages import NAMING, EnrolMember, Inject, Members, TopicMessage, contacts_in
@@ -426,6 +427,7 @@ Message: TypeAlias = (
     | Inject
     | EnrolMember
     | Members
+    | ExperimentMessage
 )
 
 encode = msgspec.msgpack.Encoder().encode

@@ -12,6 +12,8 @@ import msgspec
 
 import dht
 
+from .experiment_messages import Orders
+
 BASE: Final = ""
 """In the place of a topic's name, which has at least one character: the overlay of all peers."""
 
@@ -187,7 +189,7 @@ class Members(_Message, tag=57, frozen=True):
     members: list[dht.Contact]
 
 
-NAMING: Final = (Round, RoundBack, RefuseNeighbour, Walk, WalkEnd, Members)
+NAMING: Final = (Round, RoundBack, RefuseNeighbour, Walk, WalkEnd, Members, Orders)
 """Messages that name contacts."""
 
 
@@ -203,6 +205,8 @@ def contacts_in(message: object) -> list[dht.Contact]:
             return [message.origin]
         case WalkEnd() | Members():
             return message.members
+        case Orders():
+            return message.neighbours
         case _:
             return []
 

@@ -97,6 +97,18 @@ class Spread(Topic):
     """How many subscribers the first event reached in each slice of time."""
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What real peers came to."""
+
+    request: DisseminationRequest
+    """What a simulation would have to be asked for, to do the same."""
+    rounds: list[Round]
+    spreads: list[Spread]
+    remarks: str
+    """How good its times are, and what is missing."""
+
+
 def middle(values: tuple[float, ...]) -> float:
     """The middle one of several in order, the lower one of two."""
     return values[(len(values) - 1) // 2]

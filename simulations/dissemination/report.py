@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from statistics import fmean
 from typing import Any, TypeAlias
 
@@ -13,28 +15,67 @@ from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.plots import Line
 from ..engine.results import Results, line_figure
 from ..engine.sweep import by_setting, summed
-from .cases import DisseminationRequest, Round, Spread, middle
+from .cases import DisseminationRequest, Measured, Round, Spread, middle
 
+REAL = "real"
+"""Whose figures come from a log."""
 DASHED = 8
 """Added to the number of a line's looks: the same colour, dashed."""
 _FORGOTTEN = 0.01
 """The share of references to the dead at which they count as forgotten."""
 
 
-def results_of(request: DisseminationRequest, rounds: Sequence[Round], spreads: Sequence[Spread]) -> Results:
-    """Rounds and spreads as the report shows them."""
+def results_of(
+    request: DisseminationRequest, rounds: Sequence[Round], spreads: Sequence[Spread], *, source: str = "simulated"
+) -> Results:
+    """Rounds and spreads as the report shows them; ``source`` is whose they are."""
     removals = _removals(rounds)
     events = _events(spreads)
     sizes = ", ".join(f"{agents:,}" for agents in sorted(request.agents))
+    figures = [*_event_figures(request, spreads)] if spreads else []
+    if rounds:
+        figures = [*_removal_figures(request, rounds), *_size_figures(request, rounds), *figures]
+    summary = [("view exchange", one) for one in removals] + [("diffusion", one) for one in events]
     return Results(
         title="How views are exchanged and events spread",
         lead=f"{sizes} agents with views of {' and '.join(map(str, request.views))}; exchanges of {request.exchanged}.",
         notes=_NOTES,
-        tables=[Table.from_rows(_REMOVALS, removals), Table.from_rows(_EVENTS, events)],
-        figures=[*_removal_figures(request, rounds), *_size_figures(request, rounds), *_event_figures(request, spreads)],
-        summary=[flat({"kind": "view exchange", **one}) for one in removals]
-        + [flat({"kind": "diffusion", **one}) for one in events],
+        tables=[Table.from_rows(_REMOVALS, removals), Table.from_rows(_EVENTS, events), Table.from_rows(_COSTS, events)],
+        figures=figures,
+        summary=[flat({"kind": kind, "source": source, **one}) for kind, one in summary],
         rows={"rounds": rounds, "events": spreads},
+    )
+
+
+def results_beside(
+    measured: Measured, request: DisseminationRequest, rounds: Sequence[Round], spreads: Sequence[Spread]
+) -> Results:
+    """What real peers came to, and as many simulated ones beside them."""
+    real = results_of(measured.request, measured.rounds, measured.spreads, source=REAL)
+    simulated = results_of(request, rounds, spreads)
+    figures = zip_longest(*([_whose(each, who) for each in some.figures] for who, some in ((REAL, real), ("simulated", simulated))))
+    return Results(
+        title="How views are exchanged and events spread, by real peers and by simulated ones",
+        lead=f"Real peers, and as many simulated ones, with hops of {request.hop_ms[0]:g} to {request.hop_ms[1]:g} ms.",
+        notes=f"{measured.remarks} {_NOTES}",
+        tables=[_beside(one, other) for one, other in zip(real.tables, simulated.tables, strict=True)],
+        figures=[figure for pair in figures for figure in pair if figure is not None],
+        summary=real.summary + simulated.summary,
+        rows=simulated.rows | {f"{REAL}_{name}": rows for name, rows in real.rows.items()},
+    )
+
+
+def _beside(real: Table, simulated: Table) -> Table:
+    """Rows of the same columns, with whose they are in front."""
+    marked = [(f"{cells[0]} {who}", *cells[1:]) for who, table in ((REAL, real), ("simulated", simulated)) for cells in table.cells]
+    return Table(real.columns, marked)
+
+
+def _whose(figure: Figure, who: str) -> Figure:
+    return replace(
+        figure,
+        svg=figure.svg.replace('id="', f'id="{who}-').replace("url(#", f"url(#{who}-").replace('"#', f'"#{who}-'),
+        caption=f"{who.capitalize()} peers. {figure.caption}",
     )
 
 
@@ -220,22 +261,29 @@ _EVENTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("median ms", lambda one: str(one["median_ms"])),
     ("p99 ms", lambda one: str(one["p99_ms"])),
     ("last ms", lambda one: str(one["last_ms"])),
-    ("payloads first", lambda one: str(one["first_payloads"])),
+    ("carried outside", lambda one: "" if one["carriers"] is None else one["carriers"].percent()),
+)
+_COSTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
+    ("agents", lambda one: f"{one['agents']:,}"),
+    ("subscribers", lambda one: f"{one['subscribers']:.0%}"),
+    ("first payloads", lambda one: str(one["first_payloads"])),
     ("steady", lambda one: str(one["steady_payloads"])),
     ("changing", lambda one: str(one["changing_payloads"])),
     ("small frames", lambda one: str(one["steady_small"])),
-    ("all told ms", lambda one: str(one["changing_last_ms"])),
-    ("carried outside", lambda one: "" if one["carriers"] is None else one["carriers"].percent()),
+    ("steady last ms", lambda one: str(one["steady_last_ms"])),
+    ("changing last ms", lambda one: str(one["changing_last_ms"])),
+    ("missed", lambda one: str(one["missed"])),
 )
 _NOTES = (
     "in-degree, deviation: by how many an agent is known before the removal. rounds to 1 %: until one reference in a hundred is "
     "to a removed agent; dead at end: their share after the last round; dead known: removed agents that somebody still knows "
     "then. reached, median, p99, last: the first event of a topic, published by an agent that does not subscribe where there is "
-    "one, which finds its access point first. Payloads are events on their way to one agent, small frames all other messages, "
-    "both for each subscriber and event: of the first event, of one publisher (steady), and with another publisher for each event "
-    "(changing), at 20 events a second; small frames are those of the steady state, rounds of exchange and all. all told: the "
-    "longest that an event of changing publishers took to its last subscriber. carried outside: those that do not subscribe and "
-    "were sent a payload. A hop takes a random time, and no agent is busy, so times show the shape and not the seconds of a real "
-    "system. In brackets are 95 % intervals, by the spread between runs; one run alone has none but for shares of its own agents. "
-    "Of nothing seen it is said of how many, and what share that leaves possible."
+    "one, which finds its access point first. carried outside: those that do not subscribe and were sent a payload. Payloads are "
+    "events on their way to one agent, small frames all other messages, both for each subscriber and event: of the first event, "
+    "of one publisher (steady), and with another publisher for each event (changing), at 20 events a second; small frames are "
+    "those of the steady state, rounds of exchange and all. steady last, changing last: the longest that any of these events took "
+    "to its last subscriber; missed: how often one did not reach a subscriber. Of simulated agents a hop takes a random time, and "
+    "none is busy, so times show the shape and not the seconds of a real system. In brackets are 95 % intervals, by the spread "
+    "between runs; one run alone has none but for shares of its own agents. Of nothing seen it is said of how many, and what "
+    "share that leaves possible."
 )

@@ -19,9 +19,9 @@ from ..engine.experiment import Experiment
 from ..engine.randomness import derived_seed
 from ..engine.sweep import Sweep, check_size
 from ..errors import BadParameter, check_range
-from .cases import DisseminationRequest, Removal, Round, Spread, Topic, middle
+from .cases import DisseminationRequest, Measured, Removal, Round, Spread, Topic, middle
 from .removals import play_removal
-from .report import results_of
+from .report import results_beside, results_of
 from .spreading import play_topic
 
 MAX_AGENTS: Final = 100_000
@@ -39,8 +39,8 @@ def _topic(asked: DisseminationRequest, case: Topic) -> Iterator[Spread]:
     return play_topic(asked, case, derived_seed(asked.seed, "topic", case.agents, case.subscribers, case.run))
 
 
-def experiment(request: DisseminationRequest) -> Experiment:
-    """What is to be played, and how it is reported. Raises BadParameter."""
+def experiment(request: DisseminationRequest, measured: Measured | None = None) -> Experiment:
+    """What is to be played, and how it is reported: beside what real peers came to, if that is given. Raises BadParameter."""
     _check(request)
     larger = len(set(request.agents)) - 1
     removed = len(request.views) * len(request.removed) * request.runs + larger
@@ -50,14 +50,15 @@ def experiment(request: DisseminationRequest) -> Experiment:
     for agents in sorted(set(request.agents), reverse=True):
         runs = range(request.runs if agents == smallest else 1)
         views = request.views if agents == smallest else (max(request.views),)
-        shares = request.removed if agents == smallest else (middle(request.removed),)
+        shares = request.removed if agents == smallest or not request.removed else (middle(request.removed),)
         removals += [Removal(agents, view, share, run) for view in views for share in shares for run in runs]
         events += [Topic(agents, share, run) for share in sorted(request.subscribers, reverse=True) for run in runs]
     sweeps: dict[str, Sweep[Any, Any]] = {  # Any: as in Experiment
         "view exchange": Sweep(Round, removals, partial(_removal, request)),
         "diffusion": Sweep(Spread, events, partial(_topic, request)),
     }
-    return Experiment(asdict(request), sweeps, partial(results_of, request))
+    report = partial(results_of, request) if measured is None else partial(results_beside, measured, request)
+    return Experiment(asdict(request), sweeps, report)
 
 
 def _check(request: DisseminationRequest) -> None:

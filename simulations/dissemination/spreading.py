@@ -71,6 +71,11 @@ def told_of(peers: VirtualPeers, published: Mapping[Event, float], small: int) -
     return Told(expected - len(late_s), late_s, peers.sent["Payload"] / expected, small / expected)
 
 
+def percentiles(late_ms: list[float]) -> list[float]:
+    """What 1, 2 ... 99 % of some times do not exceed; zeros where there are none."""
+    return quantiles(late_ms, n=100, method="inclusive") if len(late_ms) > 1 else [sum(late_ms)] * 99
+
+
 def play_topic(asked: DisseminationRequest, case: Topic, seed: int) -> Iterator[Spread]:
     """How the events of one topic spread."""
     least_ms, most_ms = asked.hop_ms
@@ -96,7 +101,7 @@ def play_topic(asked: DisseminationRequest, case: Topic, seed: int) -> Iterator[
     slice_ms = max(1.0, most_ms / SLICES_A_HOP)
     late_ms = sorted(late_s * 1_000 for late_s in first.late_s)
     heard = Counter(int(at_ms / slice_ms) for at_ms in late_ms)
-    cuts = quantiles(late_ms, n=100, method="inclusive") if len(late_ms) > 1 else [sum(late_ms)] * 99
+    cuts = percentiles(late_ms)
     yield Spread(
         **asdict(case),
         subscribed=subscribed,

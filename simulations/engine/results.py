@@ -77,7 +77,7 @@ def write_configuration(folder: Path, configuration: dict[str, object], files: S
 
 def save(folder: Path, results: Results, configuration: dict[str, object]) -> None:
     """Write rows, numbers, configuration and report.html. Raises BadParameter."""
-    save_numbers(folder, {name: arrow_table(rows) for name, rows in results.rows.items()}, results.summary, configuration)
+    save_numbers(folder, {name: arrow_table(rows) for name, rows in results.rows.items() if rows}, results.summary, configuration)
     text = page(results.title, results.lead, results.tables, results.notes, results.figures, configuration)
     write_page(folder / REPORT, text)
 

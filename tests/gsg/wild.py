@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import EnumType
 from random import Random
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -80,6 +81,8 @@ class Wild:
             return rng.choice((self._id(), self._id(), b"\x00", b"\x01", b"\x00\x01", b"\x00\x01\x02", b"\xff", b""))
         if hint is bool:
             return rng.random() < 0.5
+        if isinstance(hint, EnumType):
+            return rng.choice(list(hint))
         if hint is NoneType:
             return None
         if hint is dht.Contact:

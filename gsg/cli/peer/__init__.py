@@ -8,6 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from ...tuples.escaping import lines, one_line
 from ..connecting import parse_address, run
 from ..messages import say
 from ..output import Printer
+from .experiment_options import ExperimentOptions, with_experiment
 from .log_output import LAST_WORDS_S, Outlet, log_to
 from .network_options import members_of, network_of, with_network
 from .pedro_options import PedroOptions, refuse_without_door, with_pedro
@@ -100,6 +102,7 @@ class Folder(click.Path):
 @with_network
 @with_pedro
 @with_quotas
+@with_experiment
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
 def command(
     listen: str,
@@ -130,6 +133,8 @@ def command(
         raise click.UsageError("--http-host names the HTTP door, and there is none; add --http HOST:PORT")
     pedro_address = None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO)
     quotas = quotas_of(more_options)
+    experiment = ExperimentOptions(**{field.name: more_options.pop(field.name) for field in fields(ExperimentOptions)})
+    to_facilitator = experiment.joined()
     options = PedroOptions(**{name.removeprefix("pedro_"): value for name, value in more_options.items()})
     if pedro_address is None:
         refuse_without_door(click.get_current_context())
@@ -143,10 +148,11 @@ def command(
             run(
                 _serve(
                     parse_address(listen, option="--listen", example=DEFAULT_LISTEN),
-                    [parse_address(join, option="--join", example=DEFAULT_LISTEN) for join in joins],
+                    [*to_facilitator, *(parse_address(join, option="--join", example=DEFAULT_LISTEN) for join in joins)],
                     None if http == "none" else parse_address(http, option="--http", example=DEFAULT_HTTP),
                     pedro_address,
                     options,
+                    experiment,
                     http_hosts=http_hosts,
                     data=data,
                     trace=trace,
@@ -188,6 +194,7 @@ async def _serve(
     http: tuple[str, int] | None,
     pedro: tuple[str, int] | None,
     pedro_options: PedroOptions,
+    experiment: ExperimentOptions,
     *,
     http_hosts: tuple[str, ...],
     data: Path | None,
@@ -243,6 +250,7 @@ async def _serve(
             said.append(f"pedro door at {show(pedro_door.host, pedro_door.port)}")
         if trace is not None:
             said.append(f"trace in {trace}")
+        said += await experiment.enter(peer, doors, printer.print)
         ending.started()
         await _say_while_serving(printer, [*said, "ready; Ctrl-C stops"], stop)
         await _say_at_last(printer, "stopping: handing over what this peer holds; Ctrl-C again skips that")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from .running import How, run_sweep, sweep_options
 
@@ -23,6 +25,11 @@ from .running import How, run_sweep, sweep_options
 @click.option("--events", default=40, show_default=True, help="Events of one publisher, and then of changing ones.")
 @click.option("--hop-ms", default="10,50", show_default=True, metavar="LEAST,MOST", help="Milliseconds that a hop takes.")
 @click.option("--runs", default=5, show_default=True, help="How often the settings of the fewest agents are run.")
+@click.option(
+    "--log",
+    metavar="DIR",
+    help="Report what the real peers of an experiment came to (gsg peer --facilitator DIR), and simulate as many beside them.",
+)
 @sweep_options
 def command(
     how: How,
@@ -31,6 +38,7 @@ def command(
     removed: str,
     subscribers: str,
     hop_ms: str,
+    log: str | None,
     **given: Any,  # Any: click checked them
 ) -> None:
     """Exchange views after agents are removed, and spread events among the subscribers of a topic.
@@ -40,9 +48,14 @@ def command(
     DIR gets all runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """
     from simulations.dissemination.cases import DisseminationRequest
+    from simulations.dissemination.experiment_log import read_log
     from simulations.dissemination.runs import experiment
     from simulations.engine.results import parse_numbers, parse_pair
 
+    measured = None
+    if log is not None:
+        _refuse_beside_log(click.get_current_context())
+        measured = read_log(log)
     request = DisseminationRequest(
         agents=parse_numbers(peers, "--peers", int),
         views=parse_numbers(views, "--views", int),
@@ -51,4 +64,14 @@ def command(
         hop_ms=parse_pair(hop_ms, "--hop-ms"),
         **given,
     )
-    run_sweep(lambda _: experiment(request), how)
+    if measured is not None:
+        request = replace(measured.request, hop_ms=request.hop_ms, runs=request.runs, seed=request.seed)
+    run_sweep(lambda _: experiment(request, measured), how)
+
+
+def _refuse_beside_log(context: click.Context) -> None:
+    """Raise click's usage error for what the log of an experiment says itself."""
+    for name in ("peers", "views", "exchanged", "removed", "subscribers", "settle", "rounds", "round_s", "events"):
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            option = "--" + name.replace("_", "-")
+            raise click.UsageError(f"{option} is what the log says of its experiment; leave it out, or simulate without --log")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import EnumType
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -17,6 +18,7 @@ from gsg.tuples.features import Template
 from gsg.tuples.long_constants import HASH_BYTES, LONG_BYTES, Hashed, Remains, ShortTerm
 from gsg.tuples.sizes import MAX_TUPLE_BYTES, PART_BYTES, parts, total_bytes
 from gsg.tuples.terms import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
+from gsg.wire.experiment_messages import Orders
 from gsg.wire.messages import Died, Gap, Message, Moved, NotHere, Origin, Part, Publish, decode, encode
 from gsg.wire.topic_messages import Advert, Known, Members, RefuseNeighbour, Round, RoundBack, Shuffle, Walk, WalkEnd
 
@@ -69,6 +71,8 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # Any: whatever a field is ann
     """Values of an annotation, down to the leaves."""
     if kind in leaves:
         return leaves[kind]
+    if isinstance(kind, EnumType):
+        return st.sampled_from(list(kind))
     if get_origin(kind) is list:
         return st.lists(values(*get_args(kind)), max_size=3)
     if get_origin(kind) is tuple:
@@ -100,7 +104,7 @@ def outcome(payload: bytes) -> Message | None:
 def test_a_contact_that_cannot_be_one_is_misbehaviour(contact: dht.Contact) -> None:
     known = Known(contact, 0)
     topics = Round([Shuffle("t", [known])]), RoundBack([], [Advert("t", contact)]), RefuseNeighbour("t", [known])
-    walks = Walk(1, "t", contact, 1), WalkEnd(1, "t", [contact]), Members(1, 1, [contact])
+    walks = Walk(1, "t", contact, 1), WalkEnd(1, "t", [contact]), Members(1, 1, [contact]), Orders(1, 1, [], [contact])
     for message in (Moved(1, contact, False), NotHere(1, contact, False), *topics, *walks):
         with pytest.raises(PeerMisbehaved, match="is no message of this protocol"):
             decode(encode(message))

@@ -97,7 +97,7 @@ def test_a_run_leaves_a_report_with_all_figures_of_the_paper(tmp_path: Path) -> 
     text = (tmp_path / "report.html").read_text()
     assert text.count("<figure>") == len(results.figures) == 8
     assert all(f"Figures {figures}" in text for figures in ("4 and 5", "6 and 7", "8 and 9", "10 to 14"))
-    assert [len(shown.cells) for shown in results.tables] == [5, 4]
+    assert [len(shown.cells) for shown in results.tables] == [5, 4, 4]
 
 
 def test_nobody_removed_and_two_subscribers_are_shown_as_well(tmp_path: Path) -> None:

@@ -1,0 +1,73 @@
+"""What one participant has still to tell its facilitator, and still to do: no sockets, and times are handed in.
+
+Rows are numbered, and stay until an answer shows that they have come: what is told twice, since an answer was lost, is taken once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from ..wire.experiment_messages import Act, Orders, Row, TakePart
+from .clocks import ClockOffset
+
+MAX_ROWS: Final = 20_000
+"""Rows that wait; beyond, the oldest go, which the facilitator sees by their numbers."""
+ROWS_A_REPORT: Final = 500
+MAX_ACTS: Final = 1_000
+"""Acts that wait for their time; beyond, one is passed over."""
+MAX_LEAD_US: Final = 3600 * 1_000_000
+"""How far ahead an act may lie; beyond, it is passed over."""
+
+
+class Participant:
+    """One of them. Times are microseconds of its own clock."""
+
+    def __init__(self) -> None:
+        self.clock = ClockOffset()
+        """How far the facilitator's clock is ahead."""
+        self._rows: deque[Row] = deque(maxlen=MAX_ROWS)
+        self._first = 1
+        """The number of the first row that waits."""
+        self._told = 0
+        """Rows of the report that is on its way."""
+        self._last_act = 0
+        self.waiting = 0
+        """Acts that were handed out and are not done. Limit: MAX_ACTS."""
+
+    def note(self, row: Row) -> None:
+        """Something to tell."""
+        if len(self._rows) == MAX_ROWS:
+            self._first += 1
+            self._told = max(0, self._told - 1)
+        self._rows.append(row)
+
+    @property
+    def has_much(self) -> bool:
+        """Whether more waits than one report takes."""
+        return len(self._rows) > ROWS_A_REPORT
+
+    def report(self, request: int, now_us: int) -> TakePart:
+        """What to tell now."""
+        rows = [self._rows[place] for place in range(min(len(self._rows), ROWS_A_REPORT))]
+        self._told = len(rows)
+        return TakePart(request, self._last_act, self._first, rows, *self.clock.best(now_us))
+
+    def answered(self, orders: Orders, sent_us: int, now_us: int) -> list[tuple[int, Act]]:
+        """The answer to a report: what to do in addition, each at a time of our clock."""
+        for _ in range(self._told):
+            self._rows.popleft()
+        self._first += self._told
+        self._told = 0
+        self.clock.measure(sent_us, now_us, orders.now_us)
+        offset_us, _ = self.clock.best(now_us)
+        found = []
+        for act in orders.acts:
+            if act.number <= self._last_act:
+                continue
+            self._last_act = act.number
+            at_us = act.at_us - offset_us
+            if self.waiting < MAX_ACTS and at_us <= now_us + MAX_LEAD_US:
+                self.waiting += 1
+                found.append((at_us, act))
+        return found

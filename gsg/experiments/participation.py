@@ -1,0 +1,181 @@
+"""A participant at a peer: the shell around :class:`Participant`.
+
+It takes orders of the facilitator that its user named, and of nobody else: it finds that one among the peers it knows, by the
+address that it was told, and asks it every second; what it hears is an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+import dht
+from dht.resolving import resolve
+
+from ..errors import GsgError, Overrun, PeerUnreachable, Refused
+from ..topics.topic import TopicEvents
+from ..wire.experiment_messages import Act, Do, Row, TakePart, What
+from .participant import Participant
+from .plan import SECOND_US
+
+if TYPE_CHECKING:
+    from ..peer import Peer
+
+log = logging.getLogger(__name__)
+
+REPORT_S: Final = 1.0
+"""How often the facilitator is asked."""
+VIEW_S: Final = 5.0
+"""How often the view is logged: once in a round."""
+TELL_S: Final = 30.0
+"""How often it is logged that the facilitator does not answer."""
+
+
+class Participation:
+    """An async context manager. ``on_end`` ends the process as if it were killed, when the facilitator says so; without it, the
+    peer goes on and the facilitator is told that it did. ``clock`` must be finer than the loop's, which may count milliseconds."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        facilitator: tuple[str, int],
+        on_end: Callable[[], None] | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._peer = peer
+        self._testbed = peer.testbed
+        self._address = facilitator
+        self._on_end = on_end
+        self._now_s = clock
+        self._participant = Participant()
+        self._events: dict[str, TopicEvents] = {}
+        """Topics that it was told to subscribe to. Limit: those of a peer (gsg/topics/topics.py)."""
+        self._contact: dht.Contact | None = None
+        self._told_s = float("-inf")
+
+    async def __aenter__(self) -> Self:
+        self._group = asyncio.TaskGroup()
+        await self._group.__aenter__()
+        self._tasks = [self._group.create_task(work) for work in (self._report_always(), self._note_views())]
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await self._group.__aexit__(None, None, None)
+        for events in self._events.values():
+            events.close()
+
+    # --- reports -----------------------------------------------------------
+
+    async def _report_always(self) -> None:
+        is_over = False
+        while not is_over:
+            began_s = self._now_s()
+            try:
+                is_over = await self._report()
+            except (GsgError, OSError) as error:
+                self._contact = None
+                self._complain(error)
+            if is_over or not self._participant.has_much:
+                await asyncio.sleep(max(0.0, began_s + REPORT_S - self._now_s()))
+        log.info("the experiment is over")
+
+    def _complain(self, error: Exception) -> None:
+        now_s = self._now_s()
+        level = logging.DEBUG if now_s - self._told_s < TELL_S else logging.WARNING
+        self._told_s = self._told_s if level == logging.DEBUG else now_s
+        log.log(level, "the facilitator at %s:%d cannot be told: %s; asking again", *self._address, error)
+
+    async def _report(self) -> bool:
+        """Report, and take orders; whether the experiment is over."""
+        contact = self._contact = self._contact or await self._find()
+        sent_us = 0
+
+        def make(request: int) -> TakePart:
+            nonlocal sent_us
+            sent_us = self._now_us()  # the link stands by now, so that the round trip is that of the message
+            return self._participant.report(request, sent_us)
+
+        orders = await self._testbed.report(contact, make)
+        now_us = self._now_us()
+        if orders.neighbours:
+            self._testbed.begin_with(orders.neighbours)
+        loop = asyncio.get_running_loop()
+        for at_us, act in self._participant.answered(orders, sent_us, now_us):
+            loop.call_later(max(0, at_us - now_us) / SECOND_US, self._begin, act)
+        return orders.is_over
+
+    async def _find(self) -> dht.Contact:
+        host, port = self._address
+        found = self._testbed.peers_at(await resolve(host, port))
+        if not found:
+            raise PeerUnreachable("no peer that is known is there; name it by the address that it says when it starts")
+        return found[0]
+
+    async def _note_views(self) -> None:
+        while True:
+            await asyncio.sleep(VIEW_S)
+            if view := self._testbed.view():
+                self._participant.note(Row(What.VIEW, self._now_us(), view=view))
+
+    # --- acts --------------------------------------------------------------
+
+    def _begin(self, act: Act) -> None:
+        self._participant.waiting -= 1
+        if act.do is Do.COUNT:
+            self._participant.note(Row(What.COUNTED, self._now_us(), act.topic, b"", act.event, *self._testbed.counts()))
+        elif act.do is Do.END and self._on_end is not None:
+            self._on_end()
+        elif not self._tasks[0].cancelled():
+            self._start(self._carry_out(act))
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = self._group.create_task(work)
+        self._tasks.append(task)
+        task.add_done_callback(self._tasks.remove)
+
+    async def _carry_out(self, act: Act) -> None:
+        try:
+            match act.do:
+                case Do.SUBSCRIBE:
+                    if act.topic not in self._events:
+                        self._events[act.topic] = events = await self._peer.topic(act.topic).subscribe()
+                        self._start(self._listen(act.topic, events))
+                        self._note(What.SUBSCRIBED, act)
+                case Do.LEAVE:
+                    if (left := self._events.pop(act.topic, None)) is not None:
+                        left.close()
+                        self._note(What.LEFT, act)
+                case Do.PUBLISH:
+                    # Noted before it is published: it may come to others at once.
+                    self._note(What.PUBLISHED, act)
+                    await self._peer.topic(act.topic).publish(act.event)
+                case _:
+                    self._note(What.FAILED, act)
+        except (PeerUnreachable, Refused) as error:
+            log.warning("%s %s as the facilitator said: %s", act.do.name.lower(), act.topic, error)
+            self._note(What.FAILED, act)
+
+    def _note(self, what: What, act: Act) -> None:
+        number = act.number if what is What.FAILED else act.event
+        self._participant.note(Row(what, self._now_us(), act.topic, number=number))
+
+    async def _listen(self, topic: str, events: TopicEvents) -> None:
+        while True:
+            try:
+                async for event in events:
+                    number = event.values[0] if event.values else 0
+                    if type(number) is int and number > 0:
+                        self._participant.note(Row(What.TOLD, self._now_us(), topic, event.publisher, number))
+                return
+            except Overrun as error:
+                self._participant.note(Row(What.MISSED, self._now_us(), topic, number=error.lost))
+
+    def _now_us(self) -> int:
+        return int(self._now_s() * SECOND_US)
