@@ -32,7 +32,7 @@ async def experiment(count: int, log: Path, options: Sequence[str]) -> None:
 
         async def follow() -> None:
             async with places:
-                await stack.enter_async_context(running(options=("--take-part", facilitator.listen)))
+                await stack.enter_async_context(running(options=("--take-part", facilitator.listen), quietly=True))
 
         print(f"{count} peers start", flush=True)
         async with asyncio.TaskGroup() as starting:

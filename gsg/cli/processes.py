@@ -38,8 +38,9 @@ class PeerProcess:
         return int(found[1]) * 1024 if found else 0
 
 
-async def start(*, join: str | None = None, pedro: bool = False, options: Sequence[str] = ()) -> PeerProcess:
-    """Start one peer on free ports and wait until it is ready; ``options`` are further ones of ``gsg peer``.
+async def start(*, join: str | None = None, pedro: bool = False, options: Sequence[str] = (), quietly: bool = False) -> PeerProcess:
+    """Start one peer on free ports and wait until it is ready; ``options`` are further ones of ``gsg peer``. What it logs goes
+    where what this process logs does, or ``quietly`` nowhere.
 
     Raises RuntimeError with what it said when it is not.
     """
@@ -52,6 +53,7 @@ async def start(*, join: str | None = None, pedro: bool = False, options: Sequen
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "gsg", "peer", *arguments),
         stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL if quietly else None,
         # A group of its own: Ctrl-C on the terminal is for whoever started the peers, who then stops them in order.
         process_group=0,
     )
@@ -78,9 +80,9 @@ async def start(*, join: str | None = None, pedro: bool = False, options: Sequen
 
 
 @contextlib.asynccontextmanager
-async def running(*, options: Sequence[str] = ()) -> AsyncIterator[PeerProcess]:
+async def running(*, options: Sequence[str] = (), quietly: bool = False) -> AsyncIterator[PeerProcess]:
     """One peer, with further options of ``gsg peer``; leaving kills it, unless it has ended. Raises RuntimeError as above."""
-    one = await start(options=options)
+    one = await start(options=options, quietly=quietly)
     try:
         yield one
     finally:

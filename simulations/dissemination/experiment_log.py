@@ -245,6 +245,8 @@ def _rounds(experiment: _Experiment, run: int) -> Iterator[Round]:
     if not removed_us:
         return
     before = experiment.living(removed_us, removed_us - 1)
+    known = Counter(peer for one in before for peer in _view(experiment.views[one], removed_us) or ())
+    known_by = Counter(known[peer] for peer in before)
     for number in range((experiment.ended_us - removed_us) // ROUND_US + 1):
         at_us = removed_us + number * ROUND_US
         living = experiment.living(removed_us, at_us)
@@ -252,7 +254,6 @@ def _rounds(experiment: _Experiment, run: int) -> Iterator[Round]:
         views = [view for peer in living if (view := _view(experiment.views[peer], at_us)) is not None]
         known = Counter(peer for view in views for peer in view)
         degrees = [known[peer] for peer in living]
-        known_by = Counter(degrees if number else [known[peer] for peer in before])
         references = [sum(peer in dead for peer in view) for view in views]
         yield Round(
             agents=len(before),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from statistics import fmean
@@ -12,13 +12,14 @@ import numpy as np
 
 from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, share_of
-from ..engine.plots import Line
+from ..engine.plots import Line, Panel, panels_picture
 from ..engine.results import Results, line_figure
 from ..engine.sweep import by_setting, summed
 from .cases import DisseminationRequest, Measured, Round, Spread, middle
 
 REAL = "real"
-"""Whose figures come from a log."""
+SIMULATED = "simulated"
+"""Whose figures come from a log, and from virtual time."""
 DASHED = 8
 """Added to the number of a line's looks: the same colour, dashed."""
 _FORGOTTEN = 0.01
@@ -26,7 +27,7 @@ _FORGOTTEN = 0.01
 
 
 def results_of(
-    request: DisseminationRequest, rounds: Sequence[Round], spreads: Sequence[Spread], *, source: str = "simulated"
+    request: DisseminationRequest, rounds: Sequence[Round], spreads: Sequence[Spread], *, source: str = SIMULATED
 ) -> Results:
     """Rounds and spreads as the report shows them; ``source`` is whose they are."""
     removals = _removals(rounds)
@@ -44,7 +45,24 @@ def results_of(
         figures=figures,
         summary=[flat({"kind": kind, "source": source, **one}) for kind, one in summary],
         rows={"rounds": rounds, "events": spreads},
+        pictures=_pictures(
+            [panel for _, panel in _removal_panels(request, rounds)] if rounds else [], _event_panels(request, spreads)
+        ),
     )
+
+
+def _pictures(removals: Sequence[Panel], arrivals: Sequence[Panel]) -> dict[str, str]:
+    """What there is to see, for other pages: three panels in a row of removals, and two of arrivals."""
+    pictures = {}
+    if removals:
+        pictures["removals"] = panels_picture("removals", removals, columns=3)
+    if arrivals:
+        pictures["arrivals"] = panels_picture("arrivals", arrivals, columns=min(2, len(arrivals)))
+    return pictures
+
+
+def _named(panels: Iterable[Panel], who: str) -> list[Panel]:
+    return [replace(panel, title=f"{panel.title}, {who}") for panel in panels]
 
 
 def results_beside(
@@ -53,7 +71,7 @@ def results_beside(
     """What real peers came to, and as many simulated ones beside them."""
     real = results_of(measured.request, measured.rounds, measured.spreads, source=REAL)
     simulated = results_of(request, rounds, spreads)
-    figures = zip_longest(*([_whose(each, who) for each in some.figures] for who, some in ((REAL, real), ("simulated", simulated))))
+    figures = zip_longest(*([_whose(each, who) for each in some.figures] for who, some in ((REAL, real), (SIMULATED, simulated))))
     return Results(
         title="How views are exchanged and events spread, by real peers and by simulated ones",
         lead=f"Real peers, and as many simulated ones, with hops of {request.hop_ms[0]:g} to {request.hop_ms[1]:g} ms.",
@@ -62,12 +80,24 @@ def results_beside(
         figures=[figure for pair in figures for figure in pair if figure is not None],
         summary=real.summary + simulated.summary,
         rows=simulated.rows | {f"{REAL}_{name}": rows for name, rows in real.rows.items()},
+        pictures=_pictures(
+            [
+                panel
+                for who, asked, some in ((REAL, measured.request, measured.rounds), (SIMULATED, request, rounds))
+                for panel in _named((panel for _, panel in _removal_panels(asked, some)) if some else (), who)
+            ],
+            [
+                panel
+                for who, asked, spread in ((REAL, measured.request, measured.spreads), (SIMULATED, request, spreads))
+                for panel in _named(_event_panels(asked, spread), who)
+            ],
+        ),
     )
 
 
 def _beside(real: Table, simulated: Table) -> Table:
     """Rows of the same columns, with whose they are in front."""
-    marked = [(f"{cells[0]} {who}", *cells[1:]) for who, table in ((REAL, real), ("simulated", simulated)) for cells in table.cells]
+    marked = [(f"{cells[0]} {who}", *cells[1:]) for who, table in ((REAL, real), (SIMULATED, simulated)) for cells in table.cells]
     return Table(real.columns, marked)
 
 
@@ -156,27 +186,37 @@ def _carriers(some: Sequence[Spread]) -> Interval | None:
     return share_of([one.carriers / outside for one in some], len(some) * outside) if outside else None
 
 
-def _removal_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> list[Figure]:
-    """Figures 4 to 9 of the paper: agents of the smallest overlay, against seconds since the removal."""
-    smallest = min(request.agents)
+def _removal_panels(request: DisseminationRequest, rounds: Sequence[Round]) -> list[tuple[str, Panel]]:
+    """Figures 4 to 9 of the paper, by their numbers: agents of the smallest overlay, against seconds since the removal."""
+    smallest = min(one.agents for one in rounds)
+    # Where nobody knows a removed agent any more there is nothing to see.
+    last = max((one.round for one in rounds if one.dead_references and one.agents == smallest), default=0) + 2
     values: tuple[tuple[str, str, Callable[[Round], float]], ...] = (
         ("Figures 4 and 5", "agents without references to removed ones", lambda one: one.clear),
         ("Figures 6 and 7", "references to removed agents", lambda one: one.dead_references),
         ("Figures 8 and 9", "removed agents that are still known", lambda one: one.dead_known),
     )
-    figures = []
+    panels = []
     for figure, y, value in values:
         lines = []
         for dash, view in enumerate(request.views):
             for colour, share in enumerate(request.removed):
-                some = [one for one in rounds if (one.agents, one.view, one.removed) == (smallest, view, share)]
-                means = _by_round(some, value)
-                seconds = np.array([number * request.round_s for number in means])
-                name = f"{round(share * smallest)} removed, views of {view}"
-                lines.append(Line(name, seconds, np.array(list(means.values())), colour + DASHED * dash))
-        caption = f"{figure}: {y}, of {smallest:,} agents."
-        figures.append(line_figure(figure, lines, x="seconds since the removal", y=y, caption=caption))
-    return figures
+                setting = (smallest, view, share)
+                some = [one for one in rounds if (one.agents, one.view, one.removed) == setting and one.round <= last]
+                if some:
+                    means = _by_round(some, value)
+                    seconds = np.array([number * request.round_s for number in means])
+                    name = f"{round(share * smallest)} removed, views of {view}"
+                    lines.append(Line(name, seconds, np.array(list(means.values())), colour + DASHED * dash))
+        panels.append((figure, Panel(f"{smallest:,} agents", lines, "seconds since the removal", y)))
+    return panels
+
+
+def _removal_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> list[Figure]:
+    return [
+        line_figure(figure, panel.lines, x=panel.x, y=panel.y, caption=f"{figure}: {panel.y}, of {panel.title}.")
+        for figure, panel in _removal_panels(request, rounds)
+    ]
 
 
 def _size_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> list[Figure]:
@@ -209,37 +249,45 @@ def _size_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> lis
     ]
 
 
-def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> list[Figure]:
-    """Figures 10 to 14 at every size; and how long it takes against the number of agents."""
-    sizes, shares = sorted(request.agents), sorted(request.subscribers)
-    figures = []
-    for agents in sizes:
-        lines = []
-        for share in shares:
+def _event_panels(request: DisseminationRequest, spreads: Sequence[Spread]) -> list[Panel]:
+    """Figures 10 to 14 of the paper, at every size."""
+    panels = []
+    for agents in sorted(request.agents):
+        lines, slice_ms = [], 0.0
+        for share in sorted(request.subscribers):
             some = [one for one in spreads if (one.agents, one.subscribers) == (agents, share)]
-            heard = summed([(0,), *(one.heard for one in some)])
-            at_ms = np.arange(0.5, len(heard), dtype=np.float64) * some[0].slice_ms
-            lines.append(Line(f"{share:.0%} subscribe", at_ms, heard / len(some)))
-        figures.append(
-            line_figure(
-                f"heard {agents}",
-                lines,
-                x="milliseconds since publishing",
-                y=f"subscribers that hear first, per {some[0].slice_ms:g} ms",
-                caption=f"Figures 10 to 14: diffusion of an event among {agents:,} agents.",
-            )
+            if some:
+                slice_ms = some[0].slice_ms
+                heard = summed([(0,), *(one.heard for one in some)])
+                at_ms = np.arange(0.5, len(heard), dtype=np.float64) * slice_ms
+                lines.append(Line(f"{share:.0%} subscribe", at_ms, heard / len(some)))
+        if lines:
+            y = f"subscribers that hear first, per {slice_ms:g} ms"
+            panels.append(Panel(f"{agents:,} agents", lines, "milliseconds since publishing", y))
+    return panels
+
+
+def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> list[Figure]:
+    """Figures 10 to 14; and how long it takes against the number of agents, where there are several."""
+    figures = [
+        line_figure(
+            f"heard {panel.title}",
+            panel.lines,
+            x=panel.x,
+            y=panel.y,
+            caption=f"Figures 10 to 14: diffusion of an event among {panel.title}.",
         )
-    late = [
-        Line(
-            f"{share:.0%} subscribe",
-            np.array(sizes, dtype=np.float64),
-            np.array([fmean(one.p99_ms for one in spreads if (one.agents, one.subscribers) == (size, share)) for size in sizes]),
-        )
-        for share in shares
+        for panel in _event_panels(request, spreads)
     ]
+    if len(request.agents) < 2:
+        return figures
+    late = []
+    for share in sorted(request.subscribers):
+        sizes = by_setting((one for one in spreads if one.subscribers == share), lambda one: one.agents)
+        means = {float(agents): fmean(one.p99_ms for one in some) for agents, some in sorted(sizes.items())}
+        late.append(Line(f"{share:.0%} subscribe", np.array(list(means)), np.array(list(means.values()))))
     caption = "When 99 % of those who hear have heard: hops grow with the logarithm of the subscribers."
-    figures.append(line_figure("late", late, x="agents", y="milliseconds", log_x=True, caption=caption))
-    return figures
+    return [*figures, line_figure("late", late, x="agents", y="milliseconds to 99 %", log_x=True, caption=caption)]
 
 
 Numbers: TypeAlias = dict[str, Any]  # Any: numbers, names and intervals

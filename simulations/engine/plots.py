@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE_INCHES = (6.0, 4.0)
+PANEL_INCHES = (4.0, 3.4)
 _COLOURS = ("#0b6e99", "#d1495b", "#3c8c40", "#e08d00", "#7a4fb5", "#11a3a3", "#8a5a2b", "#5c6670")
 _WIDTH = 1.5
 """How broad a line is, in points; a legend's lines are as many pixels."""
@@ -73,21 +74,54 @@ def lines_plot(
         figure, axes = _axes(x, y, log_x=log_x, log_y=log_y and positive)
         if diagonal:
             axes.plot([0, 1], [0, 1], color="#b6c0ca", linewidth=1)
-        for place, line in enumerate(lines):
-            number = place if line.look is None else line.look
-            style = _style(number)
-            axes.plot(
-                line.x,
-                line.y,
-                linestyle=(0, _DASHES[style]) if _DASHES[style] else "solid",
-                color=_colour(number),
-                label=line.name,
-                linewidth=_WIDTH,
-                dash_capstyle="butt",
-                marker=_MARKERS[style] if is_marked(line) else None,
-                markersize=3.5,
-            )
+        _draw(axes, lines)
         return _svg(figure)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One of several plots in a picture."""
+
+    title: str
+    lines: Sequence[Line]
+    x: str
+    y: str
+
+
+def panels_picture(identity: str, panels: Sequence[Panel], *, columns: int) -> str:
+    """Plots beside and below each other over one legend; lines of the same name look the same in all of them."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    with rc_context(_STYLE | {"svg.hashsalt": identity}):
+        rows = -(-len(panels) // columns)
+        figure = Figure(figsize=(PANEL_INCHES[0] * columns, PANEL_INCHES[1] * rows), layout="constrained")
+        for number, panel in enumerate(panels, 1):
+            axes = figure.add_subplot(rows, columns, number)
+            _label(axes, panel.x, panel.y)
+            axes.set_title(panel.title, fontsize=9.0, loc="left")
+            _draw(axes, panel.lines)
+        lines = {line.get_label(): line for axes in figure.axes for line in reversed(axes.get_lines())}
+        ordered = dict.fromkeys(line.name for panel in panels for line in panel.lines)
+        figure.legend([lines[name] for name in ordered], list(ordered), loc="outside lower center", ncols=columns, frameon=False)
+        return _svg(figure)
+
+
+def _draw(axes: Axes, lines: Sequence[Line]) -> None:
+    for place, line in enumerate(lines):
+        number = place if line.look is None else line.look
+        style = _style(number)
+        axes.plot(
+            line.x,
+            line.y,
+            linestyle=(0, _DASHES[style]) if _DASHES[style] else "solid",
+            color=_colour(number),
+            label=line.name,
+            linewidth=_WIDTH,
+            dash_capstyle="butt",
+            marker=_MARKERS[style] if is_marked(line) else None,
+            markersize=3.5,
+        )
 
 
 def points_plot(identity: str, points: Sequence[Line], *, x: str, y: str) -> str:
@@ -126,17 +160,21 @@ def _axes(x: str, y: str, *, log_x: bool, log_y: bool) -> tuple[Figure, Axes]:
 
     figure = Figure(figsize=SIZE_INCHES)
     axes = figure.add_subplot()
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
+    _label(axes, x, y)
     if log_x:
         axes.set_xscale("log")
         _number_plainly(axes.xaxis)
     if log_y:
         axes.set_yscale("log", nonpositive="mask")
         _number_plainly(axes.yaxis)
+    return figure, axes
+
+
+def _label(axes: Axes, x: str, y: str) -> None:
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
     axes.grid(visible=True, color="#e3e8ee", linewidth=0.7)
     axes.set_axisbelow(True)
-    return figure, axes
 
 
 def _number_plainly(axis: Axis) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,6 +38,8 @@ class Results:
     figures: list[Figure]
     summary: list[dict[str, object]]
     rows: dict[str, Sequence[object]]
+    pictures: dict[str, str] = field(default_factory=dict)
+    """Pictures for other pages than ours, as SVG, by the names of their files without the end."""
 
 
 def prepare_folder(folder: Path) -> None:
@@ -77,19 +79,28 @@ def write_configuration(folder: Path, configuration: dict[str, object], files: S
 
 def save(folder: Path, results: Results, configuration: dict[str, object]) -> None:
     """Write rows, numbers, configuration and report.html. Raises BadParameter."""
-    save_numbers(folder, {name: arrow_table(rows) for name, rows in results.rows.items() if rows}, results.summary, configuration)
+    rows = {name: arrow_table(rows) for name, rows in results.rows.items() if rows}
+    pictures = {f"{name}.svg": svg for name, svg in results.pictures.items()}
+    save_numbers(folder, rows, results.summary, configuration, others=tuple(pictures))
+    for name, svg in pictures.items():
+        write_page(folder / name, f"{svg}\n")
     text = page(results.title, results.lead, results.tables, results.notes, results.figures, configuration)
     write_page(folder / REPORT, text)
 
 
 def save_numbers(
-    folder: Path, rows: dict[str, pyarrow.Table], summary: list[dict[str, object]], configuration: dict[str, object]
+    folder: Path,
+    rows: dict[str, pyarrow.Table],
+    summary: list[dict[str, object]],
+    configuration: dict[str, object],
+    others: Sequence[str] = (),
 ) -> None:
-    """Write rows (Parquet, a file for each kind), numbers and configuration (JSON); a report is to follow. Raises BadParameter."""
+    """Write rows (Parquet, a file for each kind), numbers and configuration (JSON); a report is to follow, and files of the names
+    ``others``. Raises BadParameter."""
     from pyarrow import parquet
 
     with writing(f"to {folder}"):
-        write_configuration(folder, configuration, [*(f"{name}.parquet" for name in rows), SUMMARY, REPORT])
+        write_configuration(folder, configuration, [*(f"{name}.parquet" for name in rows), SUMMARY, REPORT, *others])
         for name, table in rows.items():
             parquet.write_table(table, folder / f"{name}.parquet")
         (folder / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n")

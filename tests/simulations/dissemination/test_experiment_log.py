@@ -65,6 +65,7 @@ def test_views_after_the_removal_tell_who_knows_the_dead(tmp_path: Path) -> None
     removed_us, round_us = 60 * SECOND_US, 5 * SECOND_US
     entries = [*joined(), Entry(removed_us, 0, "removed", PEERS[3])]
     entries += [Entry(removed_us - 1, 9, "view", peer, view=[PEERS[3], PEERS[0], "stranger"]) for peer in PEERS[:3]]
+    entries += [Entry(removed_us - 1, 9, "view", PEERS[3], view=[PEERS[1]])]
     entries += [Entry(removed_us + round_us, 9, "view", peer, view=PEERS[:2]) for peer in PEERS[:2]]
     entries += [
         Entry(removed_us + 2 * round_us, 9, "view", PEERS[2], view=[]),
@@ -80,7 +81,7 @@ def test_views_after_the_removal_tell_who_knows_the_dead(tmp_path: Path) -> None
         (2, 0, 0, 3),
     ]
     assert [(one.agents, one.view, one.removed) for one in rounds] == [(4, 3, 0.25)] * 3
-    assert rounds[0].in_degrees == (2, 0, 0, 2)
+    assert rounds[0].in_degrees == (1, 1, 0, 2)
 
 
 def test_each_experiment_of_a_folder_is_a_run_and_rows_that_are_missing_are_told(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simulations.engine.html_page import Figure, page
-from simulations.engine.plots import MARKED, Line, legend, lines_plot, points_plot
+from simulations.engine.plots import MARKED, Line, Panel, legend, lines_plot, panels_picture, points_plot
 from simulations.engine.results import line_figure
 
 SHAPES = {"circle": "o", "rect": "s", "path": "^"}
@@ -74,3 +74,13 @@ def test_swatches_keep_their_size_beside_plots_that_fill_the_page() -> None:
     assert "width: 30px" in next(rule for selector, rule in rules.items() if selector.strip() == ".legend svg")
     # Of a figure's own pictures only the plot is a child; those of its legend stand within.
     assert re.search(r"<figure><svg .*?</svg><p class=\"legend\"><span><svg width=\"30\" height=\"12\"", text, re.DOTALL)
+
+
+def test_panels_of_a_picture_share_one_legend() -> None:
+    some = [Panel("first", [line(3, 0), line(3, 9)], "seconds", "agents"), Panel("second", [line(3, 9)], "seconds", "references")]
+
+    svg = panels_picture("picture", some, columns=2)
+
+    texts = re.findall(r"<text [^>]*>([^<]+)</text>", svg)
+    assert [texts.count(each) for each in ("first", "second", "seconds", "agents", "references")] == [1, 1, 2, 1, 1]
+    assert [texts.count(name) for name in ("line 0", "line 9")] == [1, 1]

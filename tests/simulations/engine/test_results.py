@@ -27,7 +27,8 @@ RESULTS = Results(
     tables=[Table(("name", "times"), [("a & b", "3")])],
     figures=[Figure("<svg></svg>", "Nothing.", "<span>a line</span>")],
     summary=[{"mean": 1.5}],
-    rows={"counted": [Counted("a & b", (1, 2)), Counted("c", ())]},
+    rows={"counted": [Counted("a & b", (1, 2)), Counted("c", ())], "none": []},
+    pictures={"drawn": "<svg/>"},
 )
 
 
@@ -42,8 +43,9 @@ def test_rows_numbers_configuration_and_report_are_left_in_a_folder(tmp_path: Pa
     assert json.loads((folder / "summary.json").read_text()) == [{"mean": 1.5}]
     assert json.loads((folder / "configuration.json").read_text()) == {
         "seed": 2,
-        "files": ["counted.parquet", "summary.json", "report.html"],
+        "files": ["counted.parquet", "summary.json", "report.html", "drawn.svg"],
     }
+    assert (folder / "drawn.svg").read_text() == "<svg/>\n"
     text = (folder / "report.html").read_text()
     assert "<h1>What was counted</h1>" in text
     assert "<p>1 &lt; 2.</p>" in text
