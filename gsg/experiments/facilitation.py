@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import dht
 
+from ..background import logging_failure
 from ..monitoring.trace_recorder import Parts, RowWriter
 from ..wire.experiment_messages import Orders, TakePart
 from . import log as columns
@@ -69,7 +70,7 @@ class Facilitation:
         self._testbed.on_report = self._report
         self._group = asyncio.TaskGroup()
         await self._group.__aenter__()
-        self._tasks = [self._group.create_task(work) for work in (self._advance(), self._tell())]
+        self._tasks = [self._group.create_task(logging_failure(work)) for work in (self._advance(), self._tell())]
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

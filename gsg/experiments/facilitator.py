@@ -27,7 +27,7 @@ from ..wire.experiment_messages import Act, Do, Orders, Row, TakePart, What
 from . import log
 from .log import Entry
 from .participant import ROWS_A_REPORT
-from .plan import LEAD_US, MAX_PARTICIPANTS, SECOND_US, Due, Plan, diffusion, topic_of
+from .plan import LEAD_US, MAX_PARTICIPANTS, PREFIX, SECOND_US, Due, Plan, diffusion, topic_of
 
 GONE_US: Final = 10 * SECOND_US
 """A participant that has said nothing for so long is gone, unless it says something later."""
@@ -92,7 +92,7 @@ class Facilitator:
         self._members: dict[bytes, _Member] = {}
         """Limit: MAX_PARTICIPANTS."""
         self._shares = list(plan.subscribers)
-        self._topic = ""
+        self._topic = PREFIX
         self._asked: set[bytes] = set()
         """Those that were told to subscribe to the topic, and have not said that they did."""
         self._subscribed: list[bytes] = []
@@ -116,11 +116,12 @@ class Facilitator:
             if self.stage is not Stage.GATHERING:
                 member.neighbours = self._some(contact.id)
         member.heard_us, member.is_gone = now_us, False
+        if self.stage is Stage.OVER:
+            return Orders(report.request, now_us, is_over=True)
         self._take_rows(member, report)
         member.acts = [act for act in member.acts if act.number > report.done]
         neighbours, member.neighbours = member.neighbours, []
-        self.advance(now_us)
-        return Orders(report.request, now_us, member.acts[:ACTS_A_REPORT], neighbours, self.stage is Stage.OVER)
+        return Orders(report.request, now_us, member.acts[:ACTS_A_REPORT], neighbours)
 
     def _take_rows(self, member: _Member, report: TakePart) -> None:
         if not (0 < report.first < LARGEST and abs(report.offset_us) < LARGEST and 0 <= report.error_us < LARGEST):

@@ -10,6 +10,7 @@ from typing import Final
 
 from ..wire.experiment_messages import Act, Orders, Row, TakePart
 from .clocks import ClockOffset
+from .plan import PREFIX
 
 MAX_ROWS: Final = 20_000
 """Rows that wait; beyond, the oldest go, which the facilitator sees by their numbers."""
@@ -54,7 +55,8 @@ class Participant:
         return TakePart(request, self._last_act, self._first, rows, *self.clock.best(now_us))
 
     def answered(self, orders: Orders, sent_us: int, now_us: int) -> list[tuple[int, Act]]:
-        """The answer to a report: what to do in addition, each at a time of our clock."""
+        """The answer to a report: what to do in addition, each at a time of our clock. A topic that is none of an experiment is
+        none of the facilitator's business."""
         for _ in range(self._told):
             self._rows.popleft()
         self._first += self._told
@@ -67,7 +69,7 @@ class Participant:
                 continue
             self._last_act = act.number
             at_us = act.at_us - offset_us
-            if self.waiting < MAX_ACTS and at_us <= now_us + MAX_LEAD_US:
+            if self.waiting < MAX_ACTS and at_us <= now_us + MAX_LEAD_US and act.topic.startswith(PREFIX):
                 self.waiting += 1
                 found.append((at_us, act))
         return found

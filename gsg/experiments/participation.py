@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, Self
 import dht
 from dht.resolving import resolve
 
-from ..errors import GsgError, Overrun, PeerUnreachable, Refused
+from ..background import logging_failure
+from ..errors import GsgError, Overrun, PeerUnreachable
 from ..topics.topic import TopicEvents
 from ..wire.experiment_messages import Act, Do, Row, TakePart, What
 from .participant import Participant
@@ -57,32 +58,43 @@ class Participation:
         """Topics that it was told to subscribe to. Limit: those of a peer (gsg/topics/topics.py)."""
         self._contact: dht.Contact | None = None
         self._told_s = float("-inf")
+        self._group = asyncio.TaskGroup()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_open = False
+        """Not after the experiment is over, either."""
 
     async def __aenter__(self) -> Self:
-        self._group = asyncio.TaskGroup()
         await self._group.__aenter__()
-        self._tasks = [self._group.create_task(work) for work in (self._report_always(), self._note_views())]
+        self._is_open = True
+        self._start(self._report_always())
+        self._start(self._note_views())
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._is_open = False
         for task in list(self._tasks):
             task.cancel()
         await self._group.__aexit__(None, None, None)
         for events in self._events.values():
             events.close()
 
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = self._group.create_task(logging_failure(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())
+
     # --- reports -----------------------------------------------------------
 
     async def _report_always(self) -> None:
-        is_over = False
-        while not is_over:
+        while self._is_open:
             began_s = self._now_s()
             try:
-                is_over = await self._report()
+                self._is_open = not await self._report()
             except (GsgError, OSError) as error:
                 self._contact = None
                 self._complain(error)
-            if is_over or not self._participant.has_much:
+            if self._is_open and not self._participant.has_much:
                 await asyncio.sleep(max(0.0, began_s + REPORT_S - self._now_s()))
         log.info("the experiment is over")
 
@@ -119,7 +131,7 @@ class Participation:
         return found[0]
 
     async def _note_views(self) -> None:
-        while True:
+        while self._is_open:
             await asyncio.sleep(VIEW_S)
             if view := self._testbed.view():
                 self._participant.note(Row(What.VIEW, self._now_us(), view=view))
@@ -128,17 +140,14 @@ class Participation:
 
     def _begin(self, act: Act) -> None:
         self._participant.waiting -= 1
+        if not self._is_open:
+            return
         if act.do is Do.COUNT:
             self._participant.note(Row(What.COUNTED, self._now_us(), act.topic, b"", act.event, *self._testbed.counts()))
         elif act.do is Do.END and self._on_end is not None:
             self._on_end()
-        elif not self._tasks[0].cancelled():
+        else:
             self._start(self._carry_out(act))
-
-    def _start(self, work: Coroutine[None, None, None]) -> None:
-        task = self._group.create_task(work)
-        self._tasks.append(task)
-        task.add_done_callback(self._tasks.remove)
 
     async def _carry_out(self, act: Act) -> None:
         try:
@@ -158,7 +167,7 @@ class Participation:
                     await self._peer.topic(act.topic).publish(act.event)
                 case _:
                     self._note(What.FAILED, act)
-        except (PeerUnreachable, Refused) as error:
+        except GsgError as error:
             log.warning("%s %s as the facilitator said: %s", act.do.name.lower(), act.topic, error)
             self._note(What.FAILED, act)
 

@@ -80,9 +80,13 @@ FIRST_EVENT: Final = 1
 FIRST_STEADY: Final = FIRST_EVENT + WARM + 1
 
 
+PREFIX: Final = "experiment/"
+"""What the topics of experiments begin with: participants are told of no others."""
+
+
 def topic_of(share: float) -> str:
     """The topic to which such a share subscribes."""
-    return f"experiment/{share:.4g}"
+    return f"{PREFIX}{share:.4g}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from gsg.experiments import participant as module
 from gsg.experiments.participant import MAX_LEAD_US, ROWS_A_REPORT, Participant
 from gsg.wire.experiment_messages import Act, Do, Orders, Row, What
 
+NEWS = "experiment/news"
+
 
 def row(number: int) -> Row:
     return Row(What.TOLD, number, "news", b"p" * 20, number)
@@ -70,7 +72,7 @@ def test_the_oldest_rows_go_when_too_many_wait_and_their_numbers_show_it(monkeyp
 
 def test_acts_come_at_times_of_the_own_clock_and_once() -> None:
     one = Participant()
-    acts = [Act(1, 1_000_500, Do.PUBLISH, "news", 7), Act(2, 1_000_900, Do.LEAVE, "news")]
+    acts = [Act(1, 1_000_500, Do.PUBLISH, NEWS, 7), Act(2, 1_000_900, Do.LEAVE, NEWS)]
 
     first = one.answered(Orders(1, 1_000_050, acts), 0, 100)
     again = one.answered(Orders(2, 1_000_250, acts), 200, 300)
@@ -83,9 +85,16 @@ def test_acts_come_at_times_of_the_own_clock_and_once() -> None:
 def test_what_is_to_be_done_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_ACTS", 2)
     one = Participant()
-    acts = [Act(1, MAX_LEAD_US + 1, Do.END), *(Act(number, 5, Do.COUNT) for number in (2, 3, 4))]
+    acts = [Act(1, MAX_LEAD_US + 1, Do.END, NEWS), *(Act(number, 5, Do.COUNT, NEWS) for number in (2, 3, 4))]
 
     found = one.answered(Orders(1, 0, acts), 0, 0)
 
     assert [act.number for _, act in found] == [2, 3]
     assert one.report(2, 0).done == 4
+
+
+@pytest.mark.parametrize("topic", ["", "house/kitchen", "experiment"])
+def test_a_topic_that_is_none_of_an_experiment_is_left_alone(topic: str) -> None:
+    one = Participant()
+
+    assert one.answered(Orders(1, 0, [Act(1, 5, Do.SUBSCRIBE, topic)]), 0, 0) == []
