@@ -48,7 +48,7 @@ with_experiment: Callable[[AnyCommand], AnyCommand] = with_options(
             default=0.0,
             show_default=True,
             metavar="SHARE",
-            help="Which share ends in the end, as if killed.",
+            help="Which share of them ends at last, at once and as if killed.",
         ),
         click.option(
             "--experiment-events",
@@ -69,7 +69,7 @@ with_experiment: Callable[[AnyCommand], AnyCommand] = with_options(
             default=3.0,
             show_default=True,
             metavar="SECONDS",
-            help="How long after the last of some events they are counted: no event takes longer.",
+            help="How long after the last of some events they are counted; what takes longer counts as missed.",
         ),
         click.option(
             "--experiment-watch",
