@@ -247,3 +247,13 @@ def test_acts_of_a_topic_are_in_the_order_of_their_times() -> None:
     assert [act.at_us for act in acts] == sorted(act.at_us for act in acts)
     assert over_us == acts[-1].at_us
     assert acts[-1].do is Do.LEAVE
+
+
+def test_nothing_is_written_any_more_when_the_experiment_is_over() -> None:
+    bench = Bench(Plan(2, ALL, events=1, settle_s=0), 2)
+    bench.run(Stage.OVER)
+    written = len(bench.entries)
+
+    orders = bench.report(0, [Row(What.TOLD, 1)], first=100)
+
+    assert (orders.is_over, orders.acts, len(bench.entries)) == (True, [], written)
