@@ -40,6 +40,7 @@ from .storage.clock import HybridClock
 from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.registry import SubscriptionRegistry
 from .subscriptions.subscriber import Subscriber
+from .topics.peer_filters import TopicFilters
 from .topics.peer_topics import PeerTopics
 from .wire.exchange import Exchange, PeerLink
 
@@ -108,11 +109,12 @@ class Parts:
 
         self.topics = PeerTopics(contact, holders, exchange, rng, start_task)
         self.testbed = Testbed(contact, holders, exchange, self.topics)
+        self.topic_filters = TopicFilters(contact.id, self.interests, self.publisher, self.subscriptions, start_task)
         self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng)
         self.pauses = Pauses(holders, self.interests, self.leases, self.handover, self.subscriber.was_away)
         self.status = Status(exchange, rendezvous, self.publisher, counters, start_task)
-        counts = (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts, self.topics.counts)
-        for count in counts:
+        told = (self.topics.counts, self.topic_filters.counts)
+        for count in (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts, *told):
             counters.add(count)
         if tracing is not None:
             tracing.observe(rendezvous, self.publisher, self.subscriber.feeds)

@@ -48,7 +48,7 @@ from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
 from .subscriptions.live import LiveSubscription
 from .subscriptions.subscription import Callback
-from .topics.names import topic_name
+from .topics.names import is_filter, topic_name
 from .topics.topic import Topic
 from .tuples.audiences import audience_of
 from .tuples.features import Load, Template
@@ -337,14 +337,11 @@ class Peer:
         return [answer for answer in answers if answer is not None]
 
     def topic(self, name: str) -> Topic:
-        """A topic, to publish to and to subscribe to (docs/topics.md). Raises LocalError for what is no name of one."""
+        """A topic, to publish to and to subscribe to, or a filter such as ``house/+/temp``, to subscribe to (docs/topics.md).
+        Raises LocalError for what is neither."""
         self._opened()
-
-        async def tell(event: Tuple) -> None:
-            if self.wanted([event]):
-                await self.notify([event])
-
-        return Topic(topic_name(name), self._parts.topics, fact, tell)
+        topics, filters = self._parts.topics, self._parts.topic_filters
+        return Topic(topic_name(name), filters if is_filter(name) else topics, fact, filters.tell)
 
     def topics(self) -> dict[str, float]:
         """The topics that this peer knows of, and how many members each has, about; 0 where that is unknown."""

@@ -44,7 +44,7 @@ ROOMS: dict[str, set[str]] = {
     "gsg/churn": {"gsg/tuples", "gsg/wire", "gsg/placement", "gsg/storage", "gsg/rendezvous", "gsg/publisher", "gsg/replication"},
     "gsg/explain": {"gsg/tuples", "gsg/languages"},
     "gsg/subscriptions": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/placement", "gsg/rendezvous", "gsg/feeds", "gsg/explain"},
-    "gsg/topics": {"gsg/tuples", "gsg/wire", "gsg/placement"},
+    "gsg/topics": {"gsg/tuples", "gsg/wire", "gsg/placement", "gsg/languages", "gsg/publisher", "gsg/subscriptions"},
     "gsg/channels": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/feeds"},
     "gsg/monitoring": {
         "gsg/tuples",

@@ -35,7 +35,11 @@ BATCH = 1_000
     "script writes it.",
 )
 @click.option("--snapshot", is_flag=True, help="Print the rows that hold now and leave.")
-@click.option("--topic", metavar="NAME", help="Print the events of a topic, such as house/temp, instead of rows.")
+@click.option(
+    "--topic",
+    metavar="NAME",
+    help="Print the events of a topic, such as house/temp, or of all that match house/+ or house/#, instead of rows.",
+)
 @click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows.")
 @click.option(
     "--max-tokens",
@@ -58,6 +62,7 @@ def command(text: str | None, file: Path | None, topic: str | None, **given: Any
     gsg subscribe '(?x, ^on, ?y), NOT { (?y, ^color, red) }' --jsonl
     gsg subscribe 'SELECT ?film { ?film <http://example.org/film/starring> ?who }' --snapshot
     gsg subscribe --topic house/temp
+    gsg subscribe --topic 'house/+/temp'
 
     A query that ASKs is answered with true or false where --snapshot is given.
     """

@@ -63,8 +63,9 @@ async def publish(topic: str, values: tuple[str, ...], url: str) -> None:
 
 
 async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str) -> None:
-    """Print the events of a topic, one a line, until so many have come."""
+    """Print the events of a topic, or of all that match a filter, one a line, until so many have come."""
     from ..http.client import connect
+    from ..topics.names import is_filter
 
     printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)
     async with connect(url) as client, await client.topic(topic).subscribe() as events:
@@ -77,8 +78,13 @@ async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str) -> 
                 continue
             except StopAsyncIteration:
                 return
-            await printer.print(_jsonl(event) if jsonl else one_line("! " + ", ".join(_shown(value) for value in event.values)))
+            await printer.print(_jsonl(event) if jsonl else _line(event, names_topic=is_filter(topic)))
             count = None if count is None else count - 1
+
+
+def _line(event: TopicEvent, *, names_topic: bool) -> str:
+    values = ", ".join(_shown(value) for value in event.values)
+    return one_line(f"! {event.topic}: {values}" if names_topic else f"! {values}")
 
 
 def _jsonl(event: TopicEvent) -> str:

@@ -135,7 +135,8 @@ class Client:
         return made.live
 
     def topic(self, name: str) -> ClientTopic:
-        """A topic, to publish to and to subscribe to (docs/topics.md). Raises LocalError for what is no name of one."""
+        """A topic, to publish to and to subscribe to, or a filter such as ``house/+/temp``, to subscribe to (docs/topics.md).
+        Raises LocalError for what is neither."""
         return ClientTopic(topic_name(name), self._connection)
 
     async def topics(self) -> dict[str, float]:

@@ -8,8 +8,11 @@ async with gsg.connect() as client:
 
 from __future__ import annotations
 
+from itertools import repeat
+
 from ..errors import GsgError, Overrun, PeerMisbehaved
 from ..topics.backlog import Backlog, TopicEvent
+from ..topics.names import is_filter
 from ..tuples.sizes import size_bytes
 from ..tuples.terms import Term, fact
 from .client_events import ClientEvents
@@ -30,7 +33,7 @@ from .protocol import (
 
 
 class ClientTopic:
-    """The topic ``name`` at the peer that a client is connected to."""
+    """The topic ``name``, or all that match it where it is a filter, at the peer that a client is connected to."""
 
     def __init__(self, name: str, connection: PeerConnection) -> None:
         self.name = name
@@ -70,9 +73,13 @@ class ClientTopicEvents(ClientEvents[TopicEvent]):
     def receive(self, message: OfSubscription) -> None:
         """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""
         match message:
-            case TopicEvents(_, events):
-                for publisher, number, values in events:
-                    self._backlog.put(TopicEvent(self._topic, values, publisher, number), size_bytes(values))
+            case TopicEvents(_, events, topics):
+                if len(topics) != (len(events) if is_filter(self._topic) else 0):
+                    raise PeerMisbehaved(
+                        f"{len(topics)} topics of {len(events)} events; expected one of each where a filter is asked for"
+                    )
+                for topic, (publisher, number, values) in zip(topics or repeat(self._topic), events, strict=False):
+                    self._backlog.put(TopicEvent(topic, values, publisher, number), size_bytes(values))
             case Dropped(_, why):
                 lost = error_of(why)
                 self._backlog.lose(lost.lost if isinstance(lost, Overrun) else 0)

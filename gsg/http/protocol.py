@@ -181,7 +181,7 @@ class PublishTopic(_Message, tag=31, frozen=True):
 
 
 class SubscribeTopic(_Message, tag=32, frozen=True):
-    """Events of a topic; they come under this request's number. Unsubscribe ends it."""
+    """Events of a topic, or of all that match a filter; they come under this request's number. Unsubscribe ends it."""
 
     topic: str
 
@@ -293,9 +293,11 @@ class Events(_Message, tag=29, frozen=True):
 
 
 class TopicEvents(_Message, tag=34, frozen=True):
-    """Events of a topic: of each the id of its publisher, that one's number for it, and its values."""
+    """Events of a topic: of each the id of its publisher, that one's number for it, and its values. Where a filter was subscribed
+    to, ``topics`` has the topic of each."""
 
     events: list[tuple[bytes, int, tuple[Term, ...]]]
+    topics: list[str] = []
 
 
 class Topics(_Message, tag=35, frozen=True):

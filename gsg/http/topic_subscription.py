@@ -6,6 +6,7 @@ from typing import Self
 
 from ..errors import GsgError, Overrun
 from ..topics.backlog import TopicEvent
+from ..topics.names import is_filter
 from ..topics.topic import Topic
 from ..topics.topic import TopicEvents as Subscription
 from ..tuples.terms import Tuple
@@ -19,14 +20,15 @@ EVENTS_PER_MESSAGE = 1_000
 class TopicClientSubscription:
     """Made by :meth:`make`."""
 
-    def __init__(self, number: int, events: Subscription) -> None:
+    def __init__(self, number: int, events: Subscription, *, names_topics: bool) -> None:
         self._number = number
+        self._names_topics = names_topics
         self._events = events
 
     @classmethod
     async def make(cls, number: int, topic: Topic) -> Self:
         """Subscribe for the request with this number; returns when whatever is published from now on comes."""
-        return cls(number, await topic.subscribe())
+        return cls(number, await topic.subscribe(), names_topics=is_filter(topic.name))
 
     async def close(self) -> None:
         """End it, as its client wants."""
@@ -45,7 +47,8 @@ class TopicClientSubscription:
                 await sender.send(Ended(self._number, failed(self._number, error)))
                 return
             else:
-                await sender.send(TopicEvents(self._number, [_told(event) for event in part]))
+                topics = [event.topic for event in part] if self._names_topics else []
+                await sender.send(TopicEvents(self._number, [_told(event) for event in part], topics))
 
 
 def _told(event: TopicEvent) -> tuple[bytes, int, Tuple]:

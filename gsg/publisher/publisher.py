@@ -100,16 +100,19 @@ class Publisher:
         *,
         via: Sequence[int] | None = None,
         within: Sequence[int] | None = None,
+        places: Sequence[bytes] | None = None,
         audience: Audience | None = None,
     ) -> None:
         """Send events, each a tuple and the text it came as (None for none); returns once every rendezvous has forwarded them.
 
         ``via`` names the positions whose rendezvous to go by, for all of them alike; otherwise all positions that hold a
-        constant, or those ``within`` which alone somebody asks, and where somebody may want them. ``audience`` as in :meth:`facts`.
+        constant, or those ``within`` which alone somebody asks, and where somebody may want them. ``places`` are those positions
+        for each event, where they are known already. ``audience`` as in :meth:`facts`.
         Raises like :meth:`facts`.
         """
         tuples = [items for items, _ in events]
-        places, _ = self._interests.places(tuples, via, within=within)
+        if places is None:
+            places, _ = self._interests.places(tuples, via, within=within)
         # Nobody wants what has no place to go; it is done with all the same.
         wanted = {number: there for number, there in enumerate(places) if there}
         batch = Events(self.record, events, audience)

@@ -130,6 +130,10 @@ class Interests:
         """When each question was asked to which the answer may still come, by link, which keeps their order: a lease counts from
         its own question. Limit: UNANSWERED of each. An answer that comes without being asked for is nothing."""
         self._sure_until_s = 0.0
+        self._arities: set[int] | None = None
+        """Those of which other peers ask for something, 0 for all; None while that is to be found out."""
+        self._is_sure = False
+        """Whether all other peers had said what they ask for when :meth:`wanted_at` was called last."""
 
     def take_interest(self, link: PeerLink, interest: Interest) -> None:
         """A rendezvous says what it asks for. What it tells of later comes after this, by the same link."""
@@ -139,6 +143,7 @@ class Interests:
             # The lease counts from the question, so that the other side's ends later.
             self._of_peer[peer] = _Wanted(unanswered.popleft() + LEASE_S, interest.anything, interest.keys)
             self._links.add(link)
+            self._arities = None
             if not unanswered:
                 del self._unanswered[link]
                 self._asked_s.pop(peer, None)
@@ -149,6 +154,7 @@ class Interests:
         # When its lease is over, nobody relies on it: it is asked anew.
         if wanted is not None and wanted.until_s > asyncio.get_running_loop().time():
             wanted.add_keys(interested.keys)
+            self._arities = None
             wanted.anything |= interested.anything
             if wanted.anything:
                 self._sure_until_s = 0.0
@@ -161,11 +167,13 @@ class Interests:
         if link in self._links:
             self._links.discard(link)
             self._of_peer.pop(link.contact.id, None)
+            self._arities = None
             self._sure_until_s = 0.0
 
     def forget_all(self) -> None:
         """Peers have come or gone."""
         self._of_peer.clear()
+        self._arities = None
         self._links.clear()
         self._asked_s.clear()
         # What is answered now was asked before: it holds for no time.
@@ -191,6 +199,7 @@ class Interests:
         now = asyncio.get_running_loop().time()
         is_sure = now < self._sure_until_s and not self._holders.unsure and not self._responsibility.settling
         unknown = _NOBODY if is_sure or via is not None else self._unknown(others, now)
+        self._is_sure = unknown is not None and not unknown and via is None
         if unknown is None:
             return [positions(items) if within is None else bytes(within) for items in events], False
         places = []
@@ -238,6 +247,22 @@ class Interests:
                 if any(self._asks(self._own, len(items), position, items[position]) for position in within or positions(items))
             ]
         return [items for items, there in zip(events, self.places(events, within=within)[0], strict=True) if there]
+
+    def wanted_at(self, event: Tuple, *, within: Sequence[int] | None = None) -> bytes:
+        """The positions by whose rendezvous an event has to go; none where nobody asks for it now. ``within`` as in
+        :meth:`places`."""
+        if not self.alone:
+            return self.places([event], within=within)[0][0]
+        self._is_sure = True
+        candidates, arity = within or positions(event), len(event)
+        return bytes([position for position in candidates if self._asks(self._own, arity, position, event[position])])
+
+    def is_arity_asked(self, arity: int) -> bool:
+        """Whether anybody may ask for anything of events of this arity; where not, they need not even be made. To be called right
+        after :meth:`wanted_at` of another event, which has looked at the leases."""
+        if self._arities is None:
+            self._arities = {asked for wanted in self._of_peer.values() for asked, _ in wanted.keys}
+        return not self._is_sure or arity in self._arities or 0 in self._arities or self._conditions.is_in_use(arity)
 
     def _asks(self, holder: bytes, arity: int, position: int, constant: Term) -> bool:
         """Whether a peer that is known may ask for an event with this constant there."""

@@ -246,6 +246,10 @@ class Conditions:
         in_use = chain.from_iterable(kept.in_use.get(arity, ()) for kept in (self.by_key, self.standby))
         return [*in_use, *([HOME] if self.everywhere.size else [])]
 
+    def is_in_use(self, arity: int) -> bool:
+        """Whether anything that tuples of this arity meet is posted, or stands by."""
+        return arity in self.by_key.in_use or arity in self.standby.in_use or self.everywhere.size > 0
+
     # --- figures ----------------------------------------------------------------------------------------------------------
 
     def templates(self, *, standby: bool = False) -> int:

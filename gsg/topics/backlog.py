@@ -7,7 +7,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from ..errors import Overrun
+from ..errors import GsgError, Overrun
 from ..tuples.terms import Term
 
 LIMIT: Final = 10_000
@@ -34,6 +34,10 @@ class Backlog:
         self._events: deque[tuple[TopicEvent, int]] = deque()
         self._bytes = 0
         self._lost = 0
+        self._gap = False
+        """Whether some were lost, or may have been, of which the reader was not told."""
+        self._why: GsgError | None = None
+        """What has ended it, where that was no end in order."""
         self._news = asyncio.Event()
         self._is_closed = False
 
@@ -44,22 +48,25 @@ class Backlog:
         while len(self._events) > self._limit or (self._bytes > self._limit_bytes and len(self._events) > 1):
             self._bytes -= self._events.popleft()[1]
             self._lost += 1
+            self._gap = True
         self._news.set()
 
     def lose(self, count: int) -> None:
-        """So many events will not come."""
+        """So many events will not come; 0 where nobody knows how many, and whether."""
         self._lost += count
+        self._gap = True
         self._news.set()
 
-    def close(self) -> None:
-        """Nothing more comes; what is there can be read."""
+    def close(self, why: GsgError | None = None) -> None:
+        """Nothing more comes; what is there can be read, and then why, where that is a problem."""
         self._is_closed = True
+        self._why = self._why or why
         self._news.set()
 
     def take(self, most: int, most_bytes: int) -> list[TopicEvent]:
         """What is there, without waiting: nothing where some were lost before it, which the next read tells."""
         taken: list[TopicEvent] = []
-        while self._events and not self._lost and len(taken) < most and most_bytes > 0:
+        while self._events and not self._gap and len(taken) < most and most_bytes > 0:
             event, size_bytes = self._events.popleft()
             self._bytes -= size_bytes
             most_bytes -= size_bytes
@@ -69,15 +76,16 @@ class Backlog:
     async def __anext__(self) -> TopicEvent:
         """The next event. Raises Overrun once where some were lost before it, StopAsyncIteration at the end."""
         while True:
-            if self._lost:
-                lost, self._lost = self._lost, 0
+            if self._gap:
+                lost, self._lost, self._gap = self._lost, 0, False
                 why = "they were not read in time, or no member has them any more"
-                raise Overrun(f"{lost:,} events of the topic were lost: {why}", lost=lost)
+                what = f"{lost:,} events of the topic were lost" if lost else "events of the topic may have been lost"
+                raise Overrun(f"{what}: {why}", lost=lost)
             if self._events:
                 event, size_bytes = self._events.popleft()
                 self._bytes -= size_bytes
                 return event
             if self._is_closed:
-                raise StopAsyncIteration
+                raise self._why or StopAsyncIteration
             self._news.clear()
             await self._news.wait()

@@ -344,29 +344,31 @@ class PeerTopics:
         with contextlib.suppress(PeerUnreachable, Refused):
             await self._ask_holders(topic, leaves=True)
 
-    async def publish(self, topic: str, values: Tuple) -> None:
-        """Spread an event, by this peer or by a member. Raises PeerUnreachable where no member could be reached."""
+    async def publish(self, topic: str, values: Tuple) -> int:
+        """Spread an event, by this peer or by a member; returns its number. Raises PeerUnreachable where no member could be
+        reached."""
         topics, body = self._begun(), _encode(values)
         if topic in topics.joined:
             now_s = asyncio.get_running_loop().time()
-            topics.publish(topics.make_payload(topic, body, now_s), now_s)
-            return
+            payload = topics.make_payload(topic, body, now_s)
+            topics.publish(payload, now_s)
+            return payload.number
         lock = self._publishing.setdefault(topic, asyncio.Lock())
         try:
             async with lock:
-                await self._publish_by_member(topics, topic, body)
+                return await self._publish_by_member(topics, topic, body)
         finally:
             if not lock.locked():
                 self._publishing.pop(topic, None)
 
-    async def _publish_by_member(self, topics: Topics, topic: str, body: bytes) -> None:
+    async def _publish_by_member(self, topics: Topics, topic: str, body: bytes) -> int:
         payload = topics.make_payload(topic, body, asyncio.get_running_loop().time())
         problem: GsgError | None = None
         for _ in range(ATTEMPTS):
             member = self._access.get(topic) or await self._find_member(topic)
             if member is None:
                 topics.end_life(topic)  # nobody has subscribed
-                return
+                return payload.number
             try:
                 await self._exchange.ask(member, lambda request: Inject(request, [payload]), Done)
             except (PeerUnreachable, Refused) as error:
@@ -375,7 +377,7 @@ class PeerTopics:
                 problem = error
             else:
                 self._remember_access(topic, member)
-                return
+                return payload.number
         topics.end_life(topic)
         raise PeerUnreachable(f"no member of topic {topic!r} took the event, of {ATTEMPTS} that were tried: {problem}")
 

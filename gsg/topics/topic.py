@@ -28,8 +28,8 @@ class Carrier(Protocol):
     def unsubscribe(self, topic: str, backlog: Backlog) -> None:
         """End that."""
 
-    async def publish(self, topic: str, values: Tuple) -> None:
-        """Spread an event."""
+    async def publish(self, topic: str, values: Tuple) -> int:
+        """Spread an event; returns this peer's number for it."""
 
     async def members(self, topic: str) -> tuple[int, list[Contact]]:
         """How many members there are, and some of them."""
@@ -70,11 +70,15 @@ class TopicEvents:
 
 
 class Topic:
-    """The topic ``name`` at one peer. ``check`` makes a tuple of what is to be published, or raises BadTerm; ``tell`` tells
-    standing queries of it."""
+    """The topic ``name`` at one peer, or all that match it where it is a filter, which is for subscribing alone. ``check`` makes a
+    tuple of what is to be published, or raises BadTerm; ``tell`` tells standing queries of it, and its number."""
 
     def __init__(
-        self, name: str, carrier: Carrier, check: Callable[[tuple[object, ...]], Tuple], tell: Callable[[Tuple], Awaitable[None]]
+        self,
+        name: str,
+        carrier: Carrier,
+        check: Callable[[tuple[object, ...]], Tuple],
+        tell: Callable[[Tuple, int], Awaitable[None]],
     ) -> None:
         self.name = name
         self._carrier = carrier
@@ -88,12 +92,12 @@ class Topic:
         could be reached, or some who ask for such events.
         """
         event = self._check((TOPIC, self.name, *values))
-        await self._carrier.publish(self.name, event[2:])
-        await self._tell(event)
+        number = await self._carrier.publish(self.name, event[2:])
+        await self._tell(event, number)
 
     async def subscribe(self) -> TopicEvents:
-        """Become a member; returns when what is published from now on comes. Raises PeerUnreachable where the holders of the
-        topic's key do not answer."""
+        """Become a member, or ask for what matches a filter; returns when what is published from now on comes. Raises
+        PeerUnreachable where the holders of the topic's key, or of a level of the filter, do not answer."""
         backlog = Backlog()
         await self._carrier.subscribe(self.name, backlog)
         return TopicEvents(self.name, backlog, self._carrier)

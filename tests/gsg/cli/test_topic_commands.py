@@ -39,6 +39,20 @@ def test_values_and_lines_are_heard(gsg: Gsg, url: str) -> None:
     assert (reader.returncode, problems) == (0, "")
 
 
+def test_a_filter_hears_topics_by_their_names(gsg: Gsg, url: str) -> None:
+    plain, as_json = subscribed(url, "house/+/temp", "--count", "2"), subscribed(url, "house/#", "--count", "2", "--jsonl")
+
+    gsg("publish", "--topic", "house/kitchen/temp", "22", "warm")
+    gsg("publish", "--topic", "house/hall/temp", "19")
+    lines = [json.loads(line) for line in as_json.communicate(timeout=END_S)[0].splitlines()]
+
+    assert plain.communicate(timeout=END_S)[0].splitlines() == ["! house/kitchen/temp: 22, warm", "! house/hall/temp: 19"]
+    assert [(line["topic"], line["values"]) for line in lines] == [
+        ("house/kitchen/temp", [22, "warm"]),
+        ("house/hall/temp", [19]),
+    ]
+
+
 def test_events_are_lines_of_json_where_that_is_asked_for(gsg: Gsg, url: str) -> None:
     reader = subscribed(url, "lines", "--count", "1", "--jsonl")
 
@@ -63,7 +77,8 @@ def test_topics_are_listed_with_their_members(gsg: Gsg, url: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("publish", "--topic", "a/+", "1"), "wildcards in topics are not supported"),
+        (("publish", "--topic", "a/+", "1"), "'a/+' is a filter, for subscribing"),
+        (("subscribe", "--topic", "a/b+"), "has '+' beside other characters"),
         (("publish", "--topic", "a"), "give the values of the event"),
         (("publish", "--topic", "a", "1)(2"), "are no values"),
         (("publish", "--topic", "a", "1", "-e", "(x)"), "--topic goes with values alone"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gsg.errors import Overrun
+from gsg.errors import DoorClosed, Overrun
 from gsg.topics.backlog import Backlog, TopicEvent
 
 
@@ -54,4 +54,24 @@ async def test_what_is_there_can_be_read_after_the_end() -> None:
 
     assert await backlog.__anext__() == event(1)
     with pytest.raises(StopAsyncIteration):
+        await backlog.__anext__()
+
+
+async def test_a_gap_of_which_nobody_knows_the_length_is_told_as_such() -> None:
+    backlog = Backlog()
+    backlog.lose(0)
+
+    with pytest.raises(Overrun, match="events of the topic may have been lost") as told:
+        await backlog.__anext__()
+
+    assert told.value.lost == 0
+
+
+async def test_why_it_has_ended_is_raised_after_what_was_there() -> None:
+    backlog = Backlog()
+    backlog.put(event(1), 1)
+    backlog.close(DoorClosed("the peer is gone"))
+
+    assert await backlog.__anext__() == event(1)
+    with pytest.raises(DoorClosed, match="the peer is gone"):
         await backlog.__anext__()
