@@ -3,7 +3,8 @@
 What it is: gossip membership (:mod:`view`, :mod:`neighbours`), diffusion along a tree that mends itself (:mod:`diffusion`), access
 points for those that are no members (:mod:`access_points`), and sizes (:mod:`size`, :mod:`sketch`). All of it is decided without
 sockets, clock or randomness of its own; ``simulations/dissemination`` plays the same objects by the thousand.
-What it is not: rendezvous. Whoever subscribes to what tuples hold, and not to a name, is fed by :mod:`gsg.rendezvous`.
+What it is not: rendezvous. Whoever subscribes to what tuples hold, and not to a name, is fed by :mod:`gsg.rendezvous`; so is who
+subscribes to a filter of names (:mod:`filters`).
 
     topics.py            the topics of one peer, and one timer for all of them
       overlay.py         one overlay: its view, its neighbours, its size, and for a topic its events

@@ -24,7 +24,7 @@ from ..subscriptions.live import LiveSubscription
 from ..subscriptions.registry import SubscriptionRegistry
 from ..tuples.sizes import size_bytes
 from ..tuples.terms import Tuple
-from ..wire.messages import Count
+from ..wire.status_messages import Count
 from .backlog import LIMIT, Backlog
 from .filters import ARITY, event_of, features_of, levels_event, query_of
 

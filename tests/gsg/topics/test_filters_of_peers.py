@@ -90,6 +90,19 @@ def test_an_event_that_follows_a_subscription_at_once_is_delivered_and_none_afte
     simulate(work, seed=5, size=4)
 
 
+def test_events_of_a_topic_without_members_begin_anew_each_time() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        events = await peers[0].topic("house/+").subscribe()
+
+        for value in range(3):
+            await peers[1].topic("house/temp").publish(value)
+        await quiet()
+
+        assert [(event.values, event.number) for event in heard(events)] == [((0,), 1), ((1,), 1), ((2,), 1)]
+
+    simulate(work, seed=13, size=3)
+
+
 def test_load_spreads_by_levels_and_what_nobody_asks_for_does_not_travel() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         for name in ("house/+/temp", "+/kitchen/#", "office/#"):
