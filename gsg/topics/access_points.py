@@ -20,15 +20,17 @@ from ..wire.topic_messages import Advert, Walk, WalkEnd
 from .names import MAX_NAME
 
 WALKS: Final = 4
+"""Walks of one search."""
 LIFETIME: Final = 10
-"""Walks of one search, and the peers that each visits."""
+"""Peers that each of them visits."""
 FOUND_P: Final = 0.99
 """The probability with which one walk is to find a topic that exists."""
 SEARCH_S: Final = 2.0
 """How long a search waits for its walks."""
 LEAST_CACHED: Final = 32
+"""Topics in a cache, however few there are."""
 MOST_CACHED: Final = 10_000
-"""Topics in a cache, however few or many there are."""
+"""Topics in a cache, however many there are: walks then find less than they should."""
 MAX_SEARCHES: Final = 1_000
 """Searches under way; one more ends at once, with nothing."""
 MAX_WALK: Final = 64
@@ -85,13 +87,14 @@ class AccessPoints:
 
     def meet(self, advert: Advert) -> None:
         """A member of a topic makes itself known."""
-        if advert.contact.id == self._own.id or len(advert.topic) > MAX_NAME:
+        if advert.contact.id == self._own.id or not 0 < len(advert.topic) <= MAX_NAME:
             return
         self._cache.pop(advert.topic, None)
         self._cache[advert.topic] = advert.contact
         most = cache_size(self.topics)
-        while len(self._cache) > most:
-            self._cache.pop(self._rng.choice(list(self._cache)))
+        if len(self._cache) > most:
+            for topic in self._rng.sample(list(self._cache), len(self._cache) - most):
+                del self._cache[topic]
 
     def member_of(self, topic: str) -> Contact | None:
         """A member, as far as the cache knows."""
@@ -142,7 +145,7 @@ class AccessPoints:
             return
         search.walking -= 1
         search.visited += LIFETIME
-        search.members += message.members[:LIFETIME]
+        search.members += [contact for contact in message.members[:LIFETIME] if contact.id != self._own.id]
         if search.members or search.walking <= 0:
             self._end(message.number)
 
@@ -158,10 +161,13 @@ class AccessPoints:
             self._end(number)
 
     def walked(self, walk: Walk, members: list[Contact], onward: list[Contact]) -> None:
-        """Somebody's walk has come here, where these are known as members; it goes on to one of some peers."""
+        """A walk has come here, where these are known as members; it goes on to one of some peers, or ends. It may be our own."""
         known = members or [contact for contact in [self._cache.get(walk.topic)] if contact is not None]
         left = min(walk.left, MAX_WALK)
-        if not known and left > 0 and onward:
-            self._send(onward[0], Walk(walk.number, walk.topic, walk.origin, left - 1))
+        if not known and left > 0 and onward and self._send(onward[0], Walk(walk.number, walk.topic, walk.origin, left - 1)):
+            return
+        end = WalkEnd(walk.number, walk.topic, known)
+        if walk.origin.id == self._own.id:
+            self.ended(end)
         else:
-            self._send(walk.origin, WalkEnd(walk.number, walk.topic, known))
+            self._send(walk.origin, end)

@@ -30,18 +30,21 @@ FLUSH_S: Final = 0.4
 """The least time between marks; the first ones after a while of silence leave after QUICK_S."""
 QUICK_S: Final = 0.1
 MIXED_S: Final = 0.5
+"""How long after events of several sources a duplicate prunes its link with the probability MIXED_P only."""
 MIXED_P: Final = 0.1
-"""How long after events of several sources a duplicate prunes its link with a small probability only, and with which."""
+"""Small, so that of the links that have duplicates of several sources one is cut at a time."""
 JITTER_S: Final = 0.25
 """Where a part of the tree is cut off, one member is to be the first that asks, and not all at once."""
 GAP_S: Final = 5.0
-"""How long what is missing is asked for."""
+"""How long what is missing is asked for while nothing of it comes; then it is told as a gap."""
 MAX_CACHED: Final = 4_096
-CACHE_BYTES: Final = 4 * 1024 * 1024
 """Events of a topic that are kept for those that miss them, all sources together; beyond, the oldest are let go."""
+CACHE_BYTES: Final = 4 * 1024 * 1024
+"""Bytes of their bodies; beyond, the oldest are let go."""
 MAX_HELD: Final = 1_024
+"""Events that wait for earlier ones of their source, all sources together; at one more, what its source misses is told as a gap."""
 HELD_BYTES: Final = 1024 * 1024
-"""Events that wait for earlier ones of their source, all sources together; beyond, what is missing of theirs is told as a gap."""
+"""Bytes of their bodies; beyond, what the source of the last one misses is told as a gap."""
 MAX_SOURCES: Final = 10_000
 """Sources of a topic; beyond, the one that was silent for the longest time is forgotten."""
 FORGET_S: Final = 180.0
@@ -57,7 +60,7 @@ GRAFTED_BYTES: Final = 256 * 1024
 class _Source:
     """One source's events. ``told``: all up to here were told; what is kept of them begins at ``low``."""
 
-    __slots__ = ("asked", "born_s", "events", "gap_s", "graft_s", "heard_s", "held", "low", "missed_s", "told")
+    __slots__ = ("asked", "asked_to", "born_s", "events", "gap_s", "graft_s", "heard_s", "held", "low", "missed_s", "told")
 
     def __init__(self, told: int, now_s: float) -> None:
         self.told = told
@@ -72,11 +75,13 @@ class _Source:
         """Since when events are missing, when they are asked for next, and when they are given up."""
         self.asked: set[bytes] = set()
         """Neighbours that were asked in this round of asking."""
+        self.asked_to = 0
+        """The last number that was asked for; 0 where nothing was."""
 
 
 class Diffusion:
-    """One member's part in a topic. ``tell(payload)`` and ``tell_gap(source, count)`` are for whoever subscribed. Clock and
-    randomness are handed in; ``wake_at`` has :meth:`advance` called at a time."""
+    """One member's part in a topic. ``tell(payload)`` and ``tell_gap(source, count)`` are for whoever subscribed, and publish
+    nothing before they return. Clock and randomness are handed in; ``wake_at`` has :meth:`advance` called at a time."""
 
     def __init__(
         self,
@@ -101,6 +106,9 @@ class Diffusion:
         """What each neighbour has said that it has, by source. Limit: MAX_SOURCES each."""
         self._sources: dict[bytes, _Source] = {}
         """Limit: MAX_SOURCES; the one that was silent longest comes first."""
+        self._forgotten: dict[bytes, int] = {}
+        """Up to where forgotten sources were told: others forget them later, and speak of them. Limit: MAX_SOURCES; beyond, the one
+        that was forgotten first goes, and what others say of it is told again."""
         self._cached: deque[tuple[bytes, int]] = deque()
         """What was told and is kept, the oldest first. Limits: MAX_CACHED, CACHE_BYTES."""
         self._cache_bytes = 0
@@ -159,7 +167,8 @@ class Diffusion:
         source, number = payload.source, payload.number
         state = self._sources.get(source)
         if state is None:
-            state = self._meet(source, 0 if self.is_joined or sender is None else number - 1, now_s)
+            is_known_from_1 = (self.is_joined or sender is None) and number <= MAX_AHEAD
+            state = self._meet(source, 0 if is_known_from_1 else number - 1, now_s)
         if number <= state.told or number in state.held or number > state.told + MAX_AHEAD:
             self.duplicates += 1
             if sender in self._eager and self._may_prune(now_s):
@@ -184,7 +193,10 @@ class Diffusion:
             return
         self._tell_next(source, state, payload)
         if state.missed_s != inf:
-            self._look_for_missing(source, state, now_s)
+            state.gap_s = now_s + GAP_S
+            # Where what was asked for has come, another hole is as old as that one, and is not waited for again.
+            has_come = 0 < state.asked_to <= state.told and bool(state.held)
+            self._look_for_missing(source, state, now_s, at_once=has_come)
         self._say_soon(source, now_s)
 
     def _may_prune(self, now_s: float) -> bool:
@@ -195,11 +207,14 @@ class Diffusion:
     def _meet(self, source: bytes, told: int, now_s: float) -> _Source:
         while len(self._sources) >= MAX_SOURCES:
             self._forget(next(iter(self._sources)))
-        state = self._sources[source] = _Source(told, now_s)
+        state = self._sources[source] = _Source(max(told, self._forgotten.pop(source, 0)), now_s)
         return state
 
     def _forget(self, source: bytes) -> None:
         state = self._sources.pop(source)
+        if len(self._forgotten) >= MAX_SOURCES:
+            del self._forgotten[next(iter(self._forgotten))]
+        self._forgotten[source] = state.told
         self._cache_bytes -= sum(len(payload.body) for payload in state.events.values())
         self._held -= len(state.held)
         self._held_bytes -= sum(len(payload.body) for payload in state.held.values())
@@ -237,7 +252,7 @@ class Diffusion:
         self._held += 1
         self._held_bytes += len(payload.body)
         if self._held > MAX_HELD or self._held_bytes > HELD_BYTES:
-            self._give_up(source, state, now_s)
+            self._give_up(source, state, now_s, to_held=True)
         else:
             self._look_for_missing(source, state, now_s)
 
@@ -259,29 +274,23 @@ class Diffusion:
                 known.clear()
             known[mark.source] = mark
             state = self._sources.get(mark.source)
-            if not self.is_joined:
-                if state is None or state.told < mark.high:
-                    self._begin_at(mark, now_s)
+            if state is None and not self.is_joined:
+                self._meet(mark.source, mark.high, now_s)  # what is said by then is not told
                 continue
             if state is None:
                 if mark.high < 1:
                     continue
-                state = self._meet(mark.source, 0, now_s)
+                state = self._meet(mark.source, 0 if mark.high <= MAX_AHEAD else max(mark.low, mark.high - MAX_AHEAD) - 1, now_s)
             if state.told < mark.high <= state.told + MAX_AHEAD:
                 self._arrivals.announced(mark.source, mark.high, now_s)
                 self._look_for_missing(mark.source, state, now_s, at_once=is_new)
         self.is_joined = True
 
-    def _begin_at(self, mark: Mark, now_s: float) -> None:
-        """What is said by then is not told."""
-        if mark.source in self._sources:
-            self._forget(mark.source)
-        self._meet(mark.source, mark.high, now_s)
-
     def _look_for_missing(self, source: bytes, state: _Source, now_s: float, *, at_once: bool = False) -> None:
         if self._last_missing(source, state) <= state.told:
             state.missed_s = state.graft_s = state.gap_s = inf
             state.asked.clear()
+            state.asked_to = 0
             self._missing.pop(source, None)
             return
         if state.missed_s == inf:
@@ -325,22 +334,24 @@ class Diffusion:
             peer = self._rng.choice(candidates)
             state.asked.add(peer)
             contact = self._eager[peer] = self._neighbours[peer]
-            last = min(state.held) - 1 if state.held else self._marks[peer][source].high
-            self._send(contact, Graft(self._topic, source, first, last))
+            state.asked_to = min(state.held) - 1 if state.held else self._marks[peer][source].high
+            self._send(contact, Graft(self._topic, source, first, state.asked_to))
         state.graft_s = now_s + self._patience_s()
         self._wake_at(state.graft_s)
 
     def _patience_s(self) -> float:
         return self._arrivals.patience_s + self._rng.random() * JITTER_S
 
-    def _give_up(self, source: bytes, state: _Source, now_s: float) -> None:
-        """Tell of what nobody has any more as a gap, and go on behind it."""
+    def _give_up(self, source: bytes, state: _Source, now_s: float, *, to_held: bool = False) -> None:
+        """Tell of what nobody has any more as a gap, and go on behind it; ``to_held`` where too much is held."""
+        self._arrivals.forget(source)
         following = list(state.held)
-        following += [
-            max(mark.low, state.told + 1)
-            for marks in self._marks.values()
-            if (mark := marks.get(source)) is not None and state.told < mark.high <= state.told + MAX_AHEAD
-        ]
+        if not to_held:
+            following += [
+                max(mark.low, state.told + 1)
+                for marks in self._marks.values()
+                if (mark := marks.get(source)) is not None and state.told < mark.high <= state.told + MAX_AHEAD
+            ]
         if following:
             next_one = min(following)
             if next_one > state.told + 1:
@@ -351,6 +362,7 @@ class Diffusion:
             self._tell_next(source, state, self._release(state))
             self._say_soon(source, now_s)
         state.missed_s = state.graft_s = state.gap_s = inf
+        state.asked_to = 0
         self._look_for_missing(source, state, now_s)
 
     # --- what neighbours ask -----------------------------------------------

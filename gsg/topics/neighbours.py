@@ -1,9 +1,10 @@
 """The neighbours of a peer in an overlay: a few others, over links, and who is a neighbour of one has it as a neighbour too.
 
 They are taken from the view, and replaced the moment that one is lost (the active view of HyParView: Leitão, Pereira and Rodrigues,
-DSN 2007). A peer asks until it has WANTED, and is taken by whoever has fewer than MOST; who has nearly none is always taken, and
-another one given up for it. Now and then one is changed for another, so that parts that know of each other grow together, each of
-which has neighbours enough.
+DSN 2007). A peer asks until it has WANTED, and is taken by whoever has fewer than MOST. For one that has nearly none another one is
+given up, but anybody may say that of itself: MAX_URGENT places go that way, and no more. Now and then one is changed for another,
+so that parts that know of each other grow together, each of which has neighbours enough. A peer that has none, and knows nobody who
+answers, says so (``left_alone``).
 
                   ┌── refused, silent ──> not asked for a while
     known ──ask──> asked ──taken──> neighbour ──lost, dropped──> known, or forgotten
@@ -22,11 +23,19 @@ from ..wire.topic_messages import AskNeighbour, DropNeighbour, Mark, RefuseNeigh
 from .view import View
 
 WANTED: Final = 5
+"""Neighbours that a peer asks for."""
 MOST: Final = 7
+"""Neighbours that it takes; who asks then is refused, or takes the place of another one."""
 MOST_ASKED: Final = 20
 """Peers of a view asked at a time by one that has no neighbour."""
 FEW: Final = 2
 """Neighbours fewer than which are urgent."""
+MAX_URGENT: Final = 2
+"""Neighbours that took the place of another one as they were urgent. One more takes the place of the first of these."""
+URGENT_S: Final = 2.0
+"""How long such a one keeps its place at least: it finds others meanwhile. Whoever else is urgent by then is refused."""
+CALL_AGAIN_S: Final = (1.0, 2.0, 4.0, 8.0)
+"""Who is left alone says so at once, and again so long after each time while it is; then no more."""
 ANSWER_S: Final = 0.4
 """How long an answer may take; then somebody else is asked, and whoever answers later is taken all the same where there is room."""
 AGAIN_S: Final = 5.0
@@ -64,6 +73,9 @@ class Told(Protocol):
     def spare(self) -> bytes | None:
         """The neighbour that is missed the least, if there is one."""
 
+    def left_alone(self) -> None:
+        """There were others, and now there is no neighbour, and nobody else who answers."""
+
 
 class Neighbours:
     """Those of one peer in the overlay ``topic``. Randomness is handed in; ``wake_at`` has :meth:`advance` called at a time. Where
@@ -89,6 +101,8 @@ class Neighbours:
         self._wider = wider
         self.active: dict[bytes, Contact] = {}
         """Limit: MOST."""
+        self._urgent: dict[bytes, float] = {}
+        """Those that took the place of another one, and since when, the first one first. Limit: MAX_URGENT."""
         self._asked: dict[bytes, float] = {}
         """Who has been asked, and until when an answer is waited for. Limit: MOST_ASKED of each view."""
         self._refused: dict[bytes, float] = {}
@@ -97,6 +111,10 @@ class Neighbours:
         self._retry_s = inf
         self._lost_s = -inf
         """When a neighbour was lost last that did not drop us."""
+        self._calls = len(CALL_AGAIN_S)
+        """How often it was told in a row that we are left alone; whoever has never had company is not."""
+        self._call_s = -inf
+        """When it may be told again."""
 
     def refill(self, now_s: float) -> None:
         """Ask as many as are missing."""
@@ -114,6 +132,8 @@ class Neighbours:
         backing_off = [peer for peer, until_s in self._refused.items() if until_s > now_s]
         candidates = self._view.sample(missing, without={*tried, *backing_off})
         if not candidates and not self.active:
+            if not self._asked:
+                self._tell_alone(now_s)
             candidates = self._view.sample(missing, without=tried)
         is_wounded = now_s <= self._lost_s + WOUNDED_S
         if urgent and is_wounded and self._wider is not None:
@@ -128,6 +148,20 @@ class Neighbours:
         if len(candidates) < missing and len(self._view) > len(self.active):
             self._retry_s = now_s + RETRY_S
             self._wake_at(self._retry_s)
+
+    def expect_company(self) -> None:
+        """There are others: who finds none of them is left alone."""
+        self._calls = 0
+
+    def _tell_alone(self, now_s: float) -> None:
+        if self._calls == len(CALL_AGAIN_S):
+            return
+        if self._call_s <= now_s:
+            self._told.left_alone()
+            self._call_s = now_s + CALL_AGAIN_S[self._calls]
+            self._calls += 1
+        self._retry_s = self._call_s
+        self._wake_at(self._retry_s)
 
     def advance(self, now_s: float) -> None:
         """Do what is due."""
@@ -145,27 +179,43 @@ class Neighbours:
                 self._wake_at(now_s + ANSWER_S)
                 self._send(contact, AskNeighbour(self._topic, lazy=True, change=True))
 
+    def is_asked(self, peer: bytes) -> bool:
+        """Whether an answer of a peer is waited for."""
+        return peer in self._asked
+
     def _refuse_until(self, peer: bytes, until_s: float) -> None:
         if len(self._refused) >= MAX_REFUSED:
             self._refused.clear()
         self._refused[peer] = until_s
 
-    def asked(self, contact: Contact, message: AskNeighbour) -> None:
+    def asked(self, contact: Contact, message: AskNeighbour, now_s: float) -> None:
         """A peer wants to be a neighbour."""
         if contact.id not in self.active:
-            if len(self.active) >= (WANTED + 1 if message.change else MOST):
-                spare = self._told.spare()
-                if message.change and spare is not None and len(self.active) < MOST:
-                    self.drop(spare)
-                elif not message.urgent:
-                    others = self._view.sample_known(OTHERS, (contact.id,))
-                    self._send(contact, RefuseNeighbour(self._topic, others))
-                    return
-                else:
-                    self.drop(spare or self._rng.choice(list(self.active)))
+            if not self._make_room(contact.id, message, now_s):
+                self._send(contact, RefuseNeighbour(self._topic, self._view.sample_known(OTHERS, (contact.id,))))
+                return
             self._asked.pop(contact.id, None)
             self._take(contact, lazy=message.lazy)
         self._send(contact, TakeNeighbour(self._topic, self._told.marks(), message.lazy))
+
+    def _make_room(self, peer: bytes, message: AskNeighbour, now_s: float) -> bool:
+        """Whether there is a place for a peer that asks, if need be that of another one."""
+        if len(self.active) < (WANTED + 1 if message.change else MOST):
+            return True
+        spare = self._told.spare()
+        if message.change and spare is not None and len(self.active) < MOST:
+            self.drop(spare)
+            return True
+        if not message.urgent:
+            return False
+        given_up = spare or self._rng.choice(list(self.active))
+        if len(self._urgent) >= MAX_URGENT:
+            given_up, since_s = next(iter(self._urgent.items()))
+            if since_s + URGENT_S > now_s:
+                return False
+        self.drop(given_up)
+        self._urgent[peer] = now_s
+        return True
 
     def taken(self, contact: Contact, message: TakeNeighbour) -> bool:
         """A peer has taken us; whether it is a new neighbour."""
@@ -184,6 +234,7 @@ class Neighbours:
     def _take(self, contact: Contact, *, lazy: bool) -> None:
         self.active[contact.id] = contact
         self._refused.pop(contact.id, None)
+        self._calls = 0
         self._told.neighbour_came(contact, lazy=lazy)
 
     def refused(self, contact: Contact, message: RefuseNeighbour, now_s: float) -> None:
@@ -197,14 +248,21 @@ class Neighbours:
 
     def drop(self, peer: bytes) -> None:
         """Have a neighbour no more."""
-        contact = self.active.pop(peer)
-        self._told.neighbour_went(peer)
+        contact = self.active[peer]
+        self._remove(peer)
         self._send(contact, DropNeighbour(self._topic))
+
+    def _remove(self, peer: bytes) -> bool:
+        """Have a neighbour no more; whether it was one."""
+        self._urgent.pop(peer, None)
+        if self.active.pop(peer, None) is None:
+            return False
+        self._told.neighbour_went(peer)
+        return True
 
     def dropped(self, peer: bytes, now_s: float) -> None:
         """A neighbour has us no more."""
-        if self.active.pop(peer, None) is not None:
-            self._told.neighbour_went(peer)
+        if self._remove(peer):
             self._refuse_until(peer, now_s + AGAIN_S)
             self.refill(now_s)
 
@@ -212,10 +270,9 @@ class Neighbours:
         """A peer cannot be reached: its link broke, or it says nothing."""
         self._view.forget(peer)
         was_asked = self._asked.pop(peer, None) is not None
-        was_active = self.active.pop(peer, None) is not None
+        was_active = self._remove(peer)
         if was_active:
             self._lost_s = now_s
-            self._told.neighbour_went(peer)
         if was_active or was_asked:
             self.refill(now_s)
 

@@ -120,16 +120,20 @@ class Overlay:
         """The neighbour that is missed the least: any."""
         return None
 
+    def left_alone(self) -> None:
+        """Nobody answers: rounds and other overlays bring others."""
+
     def received(self, sender: Contact, message: object, now_s: float) -> None:
         """A message for this overlay."""
         match message:
             case AskNeighbour():
-                self.neighbours.asked(sender, message)
+                self.neighbours.asked(sender, message, now_s)
             case TakeNeighbour():
                 self._taken(sender, message, now_s)
             case RefuseNeighbour():
-                for known in message.others[:OTHERS]:
-                    self.view.meet(known.contact, age=max(0, known.age) if message.is_member else None)
+                if self.neighbours.is_asked(sender.id):  # else anybody could fill the view
+                    for known in message.others[:OTHERS]:
+                        self.view.meet(known.contact, age=max(0, known.age) if message.is_member else None)
                 self.neighbours.refused(sender, message, now_s)
             case DropNeighbour():
                 if message.leaves:
@@ -143,7 +147,7 @@ class Overlay:
 
 class TopicOverlay(Overlay):
     """The part of a member. ``tell`` and ``tell_gap`` are as for :class:`Diffusion`; ``on_joined`` is called once, when what comes
-    from now on is told."""
+    from now on is told; ``on_alone`` when no other member that is known answers, and others are to be met (:meth:`meet`)."""
 
     def __init__(
         self,
@@ -156,12 +160,14 @@ class TopicOverlay(Overlay):
         tell: Callable[[Payload], None],
         tell_gap: Callable[[bytes, int], None],
         on_joined: Callable[[], None],
+        on_alone: Callable[[], None],
         view_size: int = VIEW,
         shuffled: int = SHUFFLED,
         wider: View | None = None,
     ) -> None:
         self._send = send
         self._on_joined = on_joined
+        self._on_alone = on_alone
         self.diffusion = Diffusion(name, rng, send, wake_at, tell=tell, tell_gap=tell_gap)
         super().__init__(name, own, rng, send, wake_at, view_size=view_size, shuffled=shuffled, wider=wider)
         self._wake_at = wake_at
@@ -176,6 +182,7 @@ class TopicOverlay(Overlay):
         """Take part, by way of some members. Where none of them has said within ALONE_S what is there, everything is told."""
         self._alone_s = now_s + ALONE_S
         self._wake_at(self._alone_s)
+        self.neighbours.expect_company()
         self.meet(members, now_s)
 
     def join_alone(self) -> None:
@@ -211,6 +218,10 @@ class TopicOverlay(Overlay):
         """The neighbour that is missed the least: a lazy one."""
         return self.diffusion.spare()
 
+    def left_alone(self) -> None:
+        """No other member answers."""
+        self._on_alone()
+
     def received(self, sender: Contact, message: object, now_s: float) -> None:
         """A message for this topic."""
         match message:
@@ -226,12 +237,13 @@ class TopicOverlay(Overlay):
                 super().received(sender, message, now_s)
 
     def _taken(self, sender: Contact, message: TakeNeighbour, now_s: float) -> None:
-        if self.neighbours.taken(sender, message):
-            # Both are to know what the other has: whoever joins now is behind, or ahead where two parts meet.
-            if self.diffusion.is_joined:
-                self._send(sender, Marks(self.name, self.diffusion.marks()))
-            if message.marks is not None:
-                self._marked(sender, message.marks, now_s, is_new=not message.lazy)
+        is_new = self.neighbours.taken(sender, message)
+        # Both are to know what the other has: whoever joins now is behind, or ahead where two parts meet. Where each has asked the
+        # other, both have been taken before they hear this.
+        if is_new and self.diffusion.is_joined:
+            self._send(sender, Marks(self.name, self.diffusion.marks()))
+        if message.marks is not None:
+            self._marked(sender, message.marks, now_s, is_new=is_new and not message.lazy)
 
     def _marked(self, sender: Contact, marks: list[Mark], now_s: float, *, is_new: bool) -> None:
         was_joined = self.diffusion.is_joined

@@ -22,7 +22,6 @@ from ..background import StartTask, in_turns
 from ..errors import BadTerm, DoorClosed, GsgError, PeerMisbehaved, PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..tuples.features import Key
-from ..tuples.sizes import MAX_TUPLE_BYTES
 from ..tuples.terms import Tuple, fact
 from ..wire.exchange import Exchange, PeerLink
 from ..wire.messages import Done, Failed
@@ -30,6 +29,7 @@ from ..wire.status_messages import Count
 from ..wire.topic_messages import EnrolMember, Inject, Members, Payload, TopicMessage
 from .access_points import Found
 from .backlog import Backlog, TopicEvent
+from .checks import PEER_ID_BYTES, check
 from .enrolment import RENEW_S, Enrolments
 from .names import MAX_NAME, TOPIC
 from .topics import Topics
@@ -42,7 +42,6 @@ MAX_WAITING: Final = 256
 missing is asked for again."""
 ATTEMPTS: Final = 4
 """Members that a publisher, who is none, tries one after another."""
-PEER_ID_BYTES: Final = 20
 
 _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(Tuple)
@@ -193,14 +192,12 @@ class PeerTopics:
             case Inject():
                 self._inject(link, message, now_s)
             case _:
-                if isinstance(message, Payload):
-                    _check(message)
                 self._begun().received(link.contact, message, now_s)
 
     def _inject(self, link: PeerLink, message: Inject, now_s: float) -> None:
         topics = self._begun()
         for payload in message.payloads:
-            _check(payload)
+            check(payload)
             if payload.source[:PEER_ID_BYTES] != link.contact.id:
                 raise PeerMisbehaved("an event to spread in the name of another peer")
             if not topics.publish(payload, now_s):
@@ -410,13 +407,3 @@ class PeerTopics:
         found.update({name: self.size(name) for name in self._joined})
         found.update(self._enrolments.topics())
         return found
-
-
-def _check(payload: Payload) -> None:
-    """Raises PeerMisbehaved for what no honest member spreads."""
-    if not PEER_ID_BYTES < len(payload.source) <= 2 * PEER_ID_BYTES or payload.number < 1:
-        raise PeerMisbehaved(
-            f"event {payload.number} of a source of {len(payload.source)} bytes; expected a peer's id and its life"
-        )
-    if len(payload.body) > MAX_TUPLE_BYTES:
-        raise PeerMisbehaved(f"an event of {len(payload.body):,} bytes; expected at most {MAX_TUPLE_BYTES:,}")

@@ -22,10 +22,11 @@ MOST_PROBES: Final = 64
 
 
 class Probes:
-    """Those of one peer. ``send(contact, message)`` sends."""
+    """Those of one peer. ``send(contact, message)`` sends; a neighbour may say nothing for ``probe_s``."""
 
-    def __init__(self, send: Callable[[Contact, Probe], bool]) -> None:
+    def __init__(self, send: Callable[[Contact, Probe], bool], *, probe_s: float = PROBE_S) -> None:
         self._send = send
+        self._probe_s = probe_s
         self._heard_s: dict[bytes, float] = {}
         """When each neighbour said something last. Limit: the neighbours."""
         self._asked_s: dict[bytes, float] = {}
@@ -39,16 +40,16 @@ class Probes:
             self._asked_s.pop(peer, None)
 
     def probe(self, neighbours: Iterable[Contact], now_s: float) -> list[bytes]:
-        """Ask those by whom nothing came for PROBE_S; who is silent. To be called every PROBE_S."""
+        """Ask those by whom nothing came for ``probe_s``; who is silent. To be called that often."""
         is_late = self._due_s and now_s > self._due_s + LATE_S
-        self._due_s = now_s + PROBE_S
+        self._due_s = now_s + self._probe_s
         heard_s = self._heard_s
         self._heard_s = {contact.id: heard_s.get(contact.id, now_s) for contact in neighbours}
         self._asked_s = {peer: asked_s for peer, asked_s in self._asked_s.items() if peer in self._heard_s}
-        silent = [] if is_late else [peer for peer, asked_s in self._asked_s.items() if asked_s + 0.99 * PROBE_S <= now_s]
+        silent = [] if is_late else [peer for peer, asked_s in self._asked_s.items() if asked_s + 0.99 * self._probe_s <= now_s]
         left = MOST_PROBES
         for contact in sorted(neighbours, key=lambda each: self._heard_s[each.id]):
-            if left and contact.id not in self._asked_s and self._heard_s[contact.id] + 0.99 * PROBE_S <= now_s:
+            if left and contact.id not in self._asked_s and self._heard_s[contact.id] + 0.99 * self._probe_s <= now_s:
                 left -= 1
                 self._asked_s[contact.id] = now_s
                 self._send(contact, Probe())

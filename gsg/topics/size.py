@@ -1,6 +1,6 @@
 """How many members an overlay has, told by gossip: one :mod:`sketch` an epoch.
 
-Who leaves stays in a sketch, so it is begun again after EPOCH_ROUNDS rounds; a higher epoch that is heard of is taken over
+Who leaves stays in a sketch, so it is begun again after EPOCH_ROUNDS rounds; a later epoch that is heard of is taken over
 (Jelasity and Montresor, "Epidemic-style proactive aggregation in large overlay networks", ICDCS 2004, section 4). What counts is
 the sketch of the epoch that is over, until the next one has had time to reach everybody.
 """
@@ -17,6 +17,8 @@ EPOCH_ROUNDS: Final = 14
 SPREAD_ROUNDS: Final = 10
 """Rounds of an epoch after which its own sketch counts."""
 MAX_EPOCH: Final = 1 << 62
+"""Epochs are counted modulo this, and a later one is less than half of it ahead: whoever claims a high one does not use them up
+(serial numbers: RFC 1982, section 3)."""
 
 
 class Size:
@@ -48,7 +50,7 @@ class Size:
         """One round more."""
         self._rounds += 1
         if self._rounds >= EPOCH_ROUNDS:
-            self._advance(self.epoch + 1)
+            self._advance((self.epoch + 1) % MAX_EPOCH)
 
     def _advance(self, epoch: int) -> None:
         if self._rounds >= SPREAD_ROUNDS:
@@ -62,12 +64,12 @@ class Size:
 
     def hear(self, told: Sketch) -> None:
         """What another one knows; what is no sketch is nothing."""
-        if not self.epoch <= told.epoch < MAX_EPOCH:
+        if not 0 <= told.epoch < MAX_EPOCH or (told.epoch - self.epoch) % MAX_EPOCH >= MAX_EPOCH // 2:
             return
         sketch = unpacked(told.registers)
         if sketch is None:
             return
-        if told.epoch > self.epoch:
+        if told.epoch != self.epoch:
             self._advance(told.epoch)
         self._sketch = joined(self._sketch, sketch)
 

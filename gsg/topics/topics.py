@@ -12,25 +12,32 @@ from math import ceil, inf
 from random import Random
 from typing import Final
 
+from msgspec import structs
+
 from dht import Contact
 
+from ..errors import LocalError
 from ..wire.topic_messages import (
     BASE,
     Advert,
     AskNeighbour,
     DropNeighbour,
     Known,
+    Marks,
     Payload,
     Probe,
     ProbeBack,
     Round,
     RoundBack,
     Shuffle,
+    TakeNeighbour,
     TopicMessage,
     Walk,
     WalkEnd,
 )
 from .access_points import WALKS, AccessPoints, Found
+from .checks import check
+from .names import MAX_NAME
 from .neighbours import Send
 from .overlay import Overlay, TopicOverlay, not_a_member
 from .probes import PROBE_S, Probes
@@ -42,16 +49,22 @@ ROUND_S: Final = 5.0
 ADVERTS: Final = 4
 """Adverts of a topic in a round, of all its members together; and adverts of others that are passed on with a round."""
 MAX_ADVERTS: Final = 16
+"""Adverts that are read of a message; what is beyond is passed over: nobody honest sends more."""
 MAX_ENTRIES: Final = 64
+"""Entries of one overlay that are read of a message; what is beyond is passed over: nobody honest sends more."""
 MAX_SHUFFLES: Final = 1_000
-"""Adverts, entries of one overlay, and overlays that are read of a message; what is beyond is passed over. Only who has more topics
-in common with us honestly says more of the last, and another time it is of others."""
+"""Overlays that are read of a message; what is beyond is passed over. Who has more topics in common with us honestly says more, and
+another time it is of others."""
 SLOT_S: Final = 0.02
 """Timers are set to the ends of such slots, so that an overlay asks for one only once in each."""
+BASE_PROBE_S: Final = 30.0
+"""How long a neighbour in the overlay of all peers may say nothing before it is asked. No event comes by those, so they are asked
+seldom: every 5 s would cost a member a tenth of what its topic costs it."""
 LIFE_S: Final = 60.0
 """A source that has been silent for so long begins another life, with numbers from 1."""
 MAX_TOPICS: Final = 10_000
-"""Topics that a peer subscribes to."""
+"""Topics that a peer subscribes to, of which one more is refused; and topics that it publishes to, of which at one more the source
+that was silent longest begins another life."""
 
 
 class _Source:
@@ -96,10 +109,13 @@ class Topics:
         self.access_points = AccessPoints(own, rng, send, self._waker(BASE))
         self._topic_count = Size()
         self._probes = Probes(send)
+        self._base_probes = Probes(send, probe_s=BASE_PROBE_S)
         self._next_probe_s = now_s + PROBE_S
+        self._next_base_probe_s = now_s + BASE_PROBE_S
         self.joined: dict[str, TopicOverlay] = {}
         """The topics that this peer is a member of. Limit: MAX_TOPICS."""
         self._sources: dict[str, _Source] = {}
+        """What this peer publishes, by topic. Limit: MAX_TOPICS, the one that was silent longest first."""
         self._next_round_s = now_s + rng.random() * round_s
         self._wake_at(self._next_round_s, BASE)
         self._wake_at(self._next_probe_s, BASE)
@@ -149,7 +165,13 @@ class Topics:
         self._next_probe_s = now_s + PROBE_S
         self._wake_at(self._next_probe_s, BASE)
         neighbours = {peer: contact for overlay in self.joined.values() for peer, contact in overlay.neighbours.active.items()}
-        for peer in self._probes.probe(list(neighbours.values()), now_s):
+        silent = self._probes.probe(list(neighbours.values()), now_s)
+        if self._next_base_probe_s <= now_s:
+            self._next_base_probe_s = now_s + BASE_PROBE_S
+            others = {peer: contact for peer, contact in self.base.neighbours.active.items() if peer not in neighbours}
+            silent += self._base_probes.probe(list(others.values()), now_s)
+            neighbours |= others
+        for peer in silent:
             for overlay in self._overlays():
                 if peer in overlay.neighbours.active:
                     self._send(neighbours[peer], DropNeighbour(overlay.name))  # it may only be slow, and is to know
@@ -196,7 +218,7 @@ class Topics:
 
     def _received_round(self, sender: Contact, message: Round, now_s: float) -> None:
         answers = []
-        for shuffle in message.shuffles[:MAX_SHUFFLES]:
+        for shuffle in _one_each(message.shuffles):
             overlay = self._overlay(shuffle.topic)
             if overlay is not None:
                 answer = overlay.answer(sender, _bounded(shuffle), now_s)
@@ -209,7 +231,7 @@ class Topics:
         self._send(sender, RoundBack(answers, adverts))
 
     def _received_back(self, sender: Contact, message: RoundBack, now_s: float) -> None:
-        for shuffle in message.shuffles[:MAX_SHUFFLES]:
+        for shuffle in _one_each(message.shuffles):
             overlay = self._overlay(shuffle.topic)
             if overlay is not None:
                 overlay.answered(sender, _bounded(shuffle), now_s)
@@ -235,8 +257,13 @@ class Topics:
     # --- what comes from others --------------------------------------------
 
     def received(self, sender: Contact, message: TopicMessage, now_s: float) -> None:
-        """A message of another peer."""
-        self._probes.heard(sender.id, now_s)
+        """A message of another peer. Raises PeerMisbehaved for what ends its link (:mod:`checks`)."""
+        check(message)
+        if len(getattr(message, "topic", BASE)) > MAX_NAME:
+            return
+        message = self._without_claims(message)
+        for probes in (self._probes, self._base_probes):
+            probes.heard(sender.id, now_s)
         match message:
             case Probe():
                 self._send(sender, ProbeBack())
@@ -261,6 +288,20 @@ class Topics:
                     self._send(sender, not_a_member(message.topic, [] if known is None else [known]))
                 elif not isinstance(message, DropNeighbour):
                     self._send(sender, DropNeighbour(message.topic, leaves=True))
+
+    def _without_claims(self, message: TopicMessage) -> TopicMessage:
+        """A message without what it says of events that this peer itself is to have published, and has not: its own next ones would
+        be taken for known."""
+        if isinstance(message, Payload):
+            return ProbeBack() if self._is_claim(message.topic, message.source, message.number) else message
+        if isinstance(message, Marks | TakeNeighbour) and message.marks:
+            honest = [mark for mark in message.marks if not self._is_claim(message.topic, mark.source, mark.high)]
+            return message if len(honest) == len(message.marks) else structs.replace(message, marks=honest)
+        return message
+
+    def _is_claim(self, topic: str, source: bytes, number: int) -> bool:
+        own = self._sources.get(topic)
+        return own is not None and own.name == source and number > own.last
 
     def lost(self, peer: bytes, now_s: float) -> None:
         """A peer cannot be reached, or is dead."""
@@ -287,9 +328,17 @@ class Topics:
         tell: Callable[[Payload], None],
         tell_gap: Callable[[bytes, int], None],
         on_joined: Callable[[], None],
+        on_alone: Callable[[], None] = lambda: None,
     ) -> TopicOverlay:
         """Become a member. Members are to be met (:meth:`Overlay.meet`), or found (:meth:`search`), or there are none
-        (:meth:`TopicOverlay.join_alone`)."""
+        (:meth:`TopicOverlay.join_alone`). Raises LocalError for a topic that is joined already, and for one too many."""
+        if topic in self.joined:
+            raise LocalError(f"topic {topic!r} is joined already; leave it first")
+        if len(self.joined) >= MAX_TOPICS:
+            raise LocalError(
+                f"topic {topic!r} would be one more than the {MAX_TOPICS:,} that a peer may join; leave another one first"
+            )
+        self.end_life(topic)  # a new member does not know its own earlier events, and would wait for them
         overlay = TopicOverlay(
             topic,
             self.own,
@@ -299,6 +348,7 @@ class Topics:
             tell=tell,
             tell_gap=tell_gap,
             on_joined=on_joined,
+            on_alone=on_alone,
             view_size=self._view_size,
             shuffled=self._shuffled,
             wider=self.base.view,
@@ -318,9 +368,12 @@ class Topics:
 
     def make_payload(self, topic: str, body: bytes, now_s: float) -> Payload:
         """The next event of this peer for a topic, member or not."""
-        source = self._sources.get(topic)
+        source = self._sources.pop(topic, None)
         if source is None or source.said_s + LIFE_S < now_s:
-            source = self._sources[topic] = _Source(self.own.id, self._rng.getrandbits(48), now_s)
+            if len(self._sources) >= MAX_TOPICS:
+                del self._sources[next(iter(self._sources))]
+            source = _Source(self.own.id, self._rng.getrandbits(48), now_s)
+        self._sources[topic] = source
         source.said_s = now_s
         source.last += 1
         return Payload(topic, source.name, source.last, body)
@@ -336,6 +389,11 @@ class Topics:
             return False
         overlay.diffusion.received_payload(payload, None, now_s)
         return True
+
+
+def _one_each(shuffles: list[Shuffle]) -> list[Shuffle]:
+    """The last shuffle of each topic, of those that are read: an honest message has one."""
+    return list({shuffle.topic: shuffle for shuffle in shuffles[:MAX_SHUFFLES]}.values())
 
 
 def _bounded(shuffle: Shuffle) -> Shuffle:

@@ -20,8 +20,9 @@ from dht import Contact
 from ..wire.topic_messages import Known
 
 VIEW: Final = 20
+"""Entries of a view."""
 SHUFFLED: Final = 8
-"""Entries of a view, and of the part that is sent."""
+"""Entries of the part of it that is sent in a round."""
 MAX_AGE: Final = 50
 """Rounds after which an entry goes, wherever it has been: who lives is heard of again much sooner."""
 SILENT: Final = 64
@@ -44,7 +45,7 @@ class View:
         self._silent: OrderedDict[bytes, int] = OrderedDict()
         """Silent peers, and since which round they are. Limit: SILENT."""
         self._sent: dict[bytes, list[bytes]] = {}
-        """What went to whom, until the answer comes. Limit: those that are silent."""
+        """What went to whom, until the answer comes. Limit: SILENT; beyond, the first one goes, and its answer is passed over."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -117,6 +118,8 @@ class View:
     def offer_to(self, peer: bytes) -> list[Known]:
         """The part of the view to send to a peer that a round has chosen, with ourselves."""
         part = self._part(self._shuffled - 1, peer)
+        while len(self._sent) >= SILENT:
+            del self._sent[next(iter(self._sent))]
         self._sent[peer] = [each.contact.id for each in part]
         return [Known(self._own, 0), *part]
 
@@ -128,9 +131,12 @@ class View:
         return part
 
     def answered(self, contact: Contact, entries: list[Known]) -> None:
-        """Take in the answer of a peer."""
+        """Take in the answer of a peer; of one that was sent nothing, nothing: else anybody could fill the view."""
+        sent = self._sent.pop(contact.id, None)
+        if sent is None:
+            return
         self._silent.pop(contact.id, None)
-        self._take(entries, self._sent.pop(contact.id, []))
+        self._take(entries, sent)
         if contact.id not in self._entries and len(self._entries) < self._size:
             self._entries[contact.id] = contact, self._round
 

@@ -7,7 +7,17 @@ from random import Random
 import pytest
 
 from dht import Contact
-from gsg.topics.access_points import LIFETIME, SEARCH_S, AccessPoints, Found, cache_size
+from gsg.topics.access_points import (
+    LEAST_CACHED,
+    LIFETIME,
+    MAX_SEARCHES,
+    MAX_WALK,
+    MOST_CACHED,
+    SEARCH_S,
+    AccessPoints,
+    Found,
+    cache_size,
+)
 from gsg.wire.topic_messages import Advert, Walk, WalkEnd
 
 
@@ -19,9 +29,12 @@ class Searcher:
     def __init__(self) -> None:
         self.sent: list[tuple[Contact, Walk | WalkEnd]] = []
         self.found: list[Found] = []
-        self.points = AccessPoints(
-            contact(0), Random(1), lambda to, message: not self.sent.append((to, message)), lambda at_s: None
-        )
+        self.reaches = True
+        self.points = AccessPoints(contact(0), Random(1), self._send, lambda at_s: None)
+
+    def _send(self, to: Contact, message: Walk | WalkEnd) -> bool:
+        self.sent.append((to, message))
+        return self.reaches
 
     def search(self) -> int:
         self.points.search("t", [contact(1), contact(2)], 0.0, self.found.append)
@@ -93,7 +106,97 @@ def test_the_cache_is_bounded_and_takes_no_name_that_is_none() -> None:
     for number in range(500):
         searcher.points.meet(Advert(f"t{number}", contact(7)))
     searcher.points.meet(Advert("x" * 300, contact(7)))
+    searcher.points.meet(Advert("", contact(7)))
     searcher.points.meet(Advert("own", contact(0)))
 
     assert len(searcher.points) == cache_size(1.0) == 32
-    assert not {"own", "x" * 300} & set(searcher.points.known())
+    assert not {"own", "", "x" * 300} & set(searcher.points.known())
+
+
+@pytest.mark.parametrize(
+    ("topics", "size"), [(1, LEAST_CACHED), (1_000, 370), (1e19, MOST_CACHED)], ids=["few", "many", "beyond reason"]
+)
+def test_the_cache_is_as_large_as_walks_need(topics: float, size: int) -> None:
+    assert cache_size(topics) == size
+
+
+def test_the_cache_shrinks_at_once_when_there_are_fewer_topics() -> None:
+    searcher = Searcher()
+    searcher.points.topics = 1e9
+    for number in range(MOST_CACHED + 10):
+        searcher.points.meet(Advert(str(number), contact(1)))
+    at_most = len(searcher.points)
+
+    searcher.points.topics = 1.0
+    searcher.points.meet(Advert("t", contact(1)))
+
+    assert (at_most, len(searcher.points)) == (MOST_CACHED, LEAST_CACHED)
+
+
+@pytest.mark.parametrize(("who", "left"), [(1, 0), (2, 1)], ids=["the one known", "another"])
+def test_a_member_that_left_is_no_access_point(who: int, left: int) -> None:
+    searcher = Searcher()
+    searcher.points.meet(Advert("t", contact(1)))
+
+    searcher.points.left("t", contact(who).id)
+
+    assert len(searcher.points) == left
+
+
+def test_a_dead_peer_is_no_access_point() -> None:
+    searcher = Searcher()
+    searcher.points.meet(Advert("t", contact(1)))
+
+    searcher.points.forget(contact(1).id)
+
+    assert searcher.points.member_of("t") is None
+
+
+def test_searches_are_bounded() -> None:
+    searcher = Searcher()
+
+    for _ in range(MAX_SEARCHES + 1):
+        searcher.search()
+
+    assert len(searcher.points._searches) == MAX_SEARCHES
+    assert len(searcher.found) == 1
+
+
+def test_oneself_is_no_member_that_a_walk_finds() -> None:
+    searcher = Searcher()
+    number = searcher.search()
+
+    for _ in range(2):
+        searcher.points.ended(WalkEnd(number, "t", [contact(0)]))
+
+    assert [found.members for found in searcher.found] == [[]]
+
+
+@pytest.mark.parametrize(("left", "onward"), [(3, 2), (1 << 60, MAX_WALK - 1)], ids=["few", "beyond reason"])
+def test_a_walk_goes_to_a_bounded_number_of_peers(left: int, onward: int) -> None:
+    searcher = Searcher()
+
+    searcher.points.walked(Walk(7, "t", contact(5), left), [], [contact(6)])
+
+    assert searcher.sent == [(contact(6), Walk(7, "t", contact(5), onward))]
+
+
+def test_a_walk_that_cannot_go_on_ends() -> None:
+    searcher = Searcher()
+    searcher.reaches = False
+
+    searcher.points.walked(Walk(7, "t", contact(5), 5), [], [contact(6)])
+
+    assert searcher.sent[-1] == (contact(5), WalkEnd(7, "t", []))
+
+
+def test_a_walk_of_ours_that_comes_back_ends_without_a_message() -> None:
+    searcher = Searcher()
+    number = searcher.search()
+    searcher.sent.clear()
+
+    for _ in range(2):
+        searcher.points.walked(Walk(number, "t", contact(0), 0), [], [])
+
+    assert searcher.sent == []
+    assert len(searcher.found) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dht import Contact
-from gsg.topics.arrivals import LEAST_S, MOST_S, Arrivals
 from gsg.topics.probes import MOST_PROBES, PROBE_S, Probes
 
 
@@ -43,15 +42,37 @@ def test_who_is_late_itself_finds_nobody_silent() -> None:
     assert probes.probe([contact(1)], 10.0) == []
 
 
-def test_patience_follows_how_late_events_are_and_not_those_that_were_asked_for() -> None:
-    arrivals = Arrivals()
-    before = arrivals.patience_s
-    arrivals.announced(b"s", 1, 0.0)
-    arrivals.arrived(b"s", 1, 9.0, was_asked_for=True)
-    asked_for = arrivals.patience_s
-    for number in range(2, 50):
-        arrivals.announced(b"s", number, float(number))
-        arrivals.arrived(b"s", number, number + 0.5, was_asked_for=False)
+def test_a_new_neighbour_is_not_asked_at_once() -> None:
+    asked, silent = probed([contact(1)], set(), 1)
 
-    assert before == asked_for == LEAST_S
-    assert 0.45 < arrivals.patience_s <= MOST_S
+    assert (asked, silent) == ([], [])
+
+
+def test_who_is_late_finds_the_silent_ones_the_next_time() -> None:
+    probes = Probes(lambda to, _: True)
+    for now_s in (0.0, PROBE_S, 10.0):
+        probes.probe([contact(1)], now_s)
+
+    assert probes.probe([contact(1)], 10.0 + PROBE_S) == [contact(1).id]
+
+
+def test_strangers_are_not_remembered() -> None:
+    probes = Probes(lambda to, _: True)
+
+    probes.heard(contact(1).id, 1.0)
+
+    assert probes._heard_s == {}
+
+
+def test_some_neighbours_may_say_nothing_for_longer() -> None:
+    asked: list[Contact] = []
+    probes = Probes(lambda to, _: not asked.append(to), probe_s=30.0)
+    probes.probe([contact(1)], 0.0)
+    probes.heard(contact(1).id, 1.0)
+
+    probes.probe([contact(1)], 30.0)
+    before = list(asked)
+    probes.probe([contact(1)], 60.0)
+
+    assert (before, asked) == ([], [contact(1)])
+    assert probes.probe([contact(1)], 90.0) == [contact(1).id]

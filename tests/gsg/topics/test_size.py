@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gsg.topics.size import EPOCH_ROUNDS, MAX_EPOCH, Size
+from gsg.topics.size import EPOCH_ROUNDS, MAX_EPOCH, SPREAD_ROUNDS, Size
 from gsg.topics.sketch import EMPTY, REGISTERS, estimate, joined, packed, unpacked, with_thing
 from gsg.wire.topic_messages import Sketch
 
@@ -52,13 +53,66 @@ def test_who_left_is_forgotten_with_the_epoch() -> None:
     assert (together, round(one.estimate)) == (2, 1)
 
 
-def test_a_higher_epoch_is_taken_over_and_what_is_none_is_passed_over() -> None:
+def test_the_epoch_that_is_over_counts_until_the_next_one_has_spread() -> None:
+    size = Size(b"one")
+    size.hear(Size(b"other").tell())
+
+    for _ in range(EPOCH_ROUNDS):
+        size.begin_round()
+    at_first = round(size.estimate)
+    for _ in range(SPREAD_ROUNDS):
+        size.begin_round()
+
+    assert (at_first, round(size.estimate)) == (2, 1)
+
+
+def test_a_later_epoch_is_taken_over() -> None:
     size = Size(b"one")
 
-    for told in (Sketch(-1, b""), Sketch(MAX_EPOCH, b""), Sketch(0, b"xx"), Sketch(0, bytes([200]) * REGISTERS)):
-        size.hear(told)
-    before = (size.epoch, round(size.estimate))
     size.hear(Sketch(7, packed(of(1, 2, 3))))
 
-    assert before == (0, 1)
     assert (size.epoch, round(size.estimate)) == (7, 4)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        Sketch(-1, b""),
+        Sketch(MAX_EPOCH, b""),
+        Sketch(MAX_EPOCH - 1, b""),
+        Sketch(3, b"xx"),
+        Sketch(3, b"\xff\xff\x01"),
+        Sketch(3, bytes([200]) * REGISTERS),
+    ],
+    ids=["negative", "too high", "before ours", "no sketch", "no register", "no count"],
+)
+def test_what_is_no_sketch_of_a_later_epoch_is_passed_over(told: Sketch) -> None:
+    size = Size(b"one")
+    before = size.tell()
+
+    size.hear(told)
+
+    assert size.tell() == before
+
+
+def test_who_claims_the_last_epoch_does_not_end_the_count() -> None:
+    one, other = Size(b"one"), Size(b"other")
+    for high in (MAX_EPOCH // 2 - 1, MAX_EPOCH - 2):
+        one.hear(Sketch(high, b""))
+        other.hear(Sketch(high, b""))
+
+    for _ in range(3 * EPOCH_ROUNDS):
+        one.begin_round()
+        other.begin_round()
+        one.hear(other.tell())
+
+    assert (one.epoch, round(one.estimate)) == (1, 2)
+
+
+def test_what_is_new_to_count_counts_at_once() -> None:
+    size = Size()
+
+    size.count_as([b"one", b"other"])
+    size.count_as([b"one", b"other", b"third"])
+
+    assert round(size.estimate) == 3

@@ -1,0 +1,49 @@
+"""What no honest peer says of events: found when it comes, before anything is kept of it.
+
+It ends the link. What may be meant for another version, as a longer name of a topic, is passed over elsewhere (:mod:`topics`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..errors import PeerMisbehaved
+from ..tuples.sizes import MAX_TUPLE_BYTES
+from ..wire.topic_messages import Graft, Mark, Marks, Payload, TakeNeighbour
+
+PEER_ID_BYTES: Final = 20
+"""A source's name is the id of its peer and, behind it, which of its lives this is."""
+
+
+def check(message: object) -> None:
+    """Raises PeerMisbehaved for sources, numbers and lengths that cannot be."""
+    match message:
+        case Payload():
+            _check_source(message.source)
+            _check_numbers(message.number, message.number)
+            if len(message.body) > MAX_TUPLE_BYTES:
+                raise PeerMisbehaved(f"an event of {len(message.body):,} bytes; expected at most {MAX_TUPLE_BYTES:,}")
+        case Graft():
+            _check_source(message.source)
+            _check_numbers(message.first, message.last)
+        case Marks():
+            _check_marks(message.marks)
+        case TakeNeighbour():
+            _check_marks(message.marks or [])
+
+
+def _check_marks(marks: list[Mark]) -> None:
+    for mark in marks:
+        _check_source(mark.source)
+        # Where nothing is kept, ``low`` is the number that comes next.
+        _check_numbers(mark.low, mark.high + 1)
+
+
+def _check_source(source: bytes) -> None:
+    if not PEER_ID_BYTES < len(source) <= 2 * PEER_ID_BYTES:
+        raise PeerMisbehaved(f"a source's name of {len(source)} bytes; expected a peer's id and its life")
+
+
+def _check_numbers(first: int, last: int) -> None:
+    if not 1 <= first <= last:
+        raise PeerMisbehaved(f"events numbered {first} to {last}; expected a range from 1 on")
