@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import sys
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Semaphore, Thread
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import BadTerm, BadText, LocalError
 from ..connecting import peer_option, run
+from ..input_lines import lines_of_input
 from ..messages import say
 from ..publish.progress import TOLD
 
 if TYPE_CHECKING:
     from ...channels.values import Value
-
-PIECE_BYTES = 65_536
-AHEAD = 4
-"""Pieces of standard input read before they are asked for; it is left alone then, so that whoever writes to it waits."""
 
 
 @click.command(short_help="Publish events, from arguments or a stream of lines.")
@@ -133,7 +125,7 @@ def _told(mistakes: list[str], skipped: int) -> int:
 async def _batches(read: Callable[[str], dict[str, Value]], *, lenient: bool) -> AsyncIterator[_Batch]:
     """The events of standard input, as they come."""
     number = 0
-    async for lines in _lines():
+    async for lines in lines_of_input():
         batch = _Batch()
         for line in lines:
             number += 1
@@ -145,34 +137,3 @@ async def _batches(read: Callable[[str], dict[str, Value]], *, lenient: bool) ->
                 if not lenient:
                     break
         yield batch
-
-
-async def _lines() -> AsyncIterator[list[bytes]]:
-    """The lines of standard input, all that have come at once."""
-    loop, room = asyncio.get_running_loop(), Semaphore(AHEAD)
-    come: asyncio.Queue[list[bytes] | None] = asyncio.Queue()
-    read_some: Callable[[int], bytes]
-    try:
-        # Python aborts at its end where a thread waits in a buffered stream.
-        read_some = partial(os.read, sys.stdin.fileno())
-    except (OSError, ValueError):
-        read_some = sys.stdin.buffer.read  # in memory, as in a test
-
-    def hand_over(lines: list[bytes] | None) -> None:
-        room.acquire()
-        loop.call_soon_threadsafe(come.put_nowait, lines)
-
-    def read() -> None:
-        rest = b""
-        with suppress(RuntimeError):  # the loop is closed: nobody asks any more
-            while piece := read_some(PIECE_BYTES):
-                *lines, rest = (rest + piece).split(b"\n")
-                hand_over(lines)
-            hand_over([rest])
-            hand_over(None)
-
-    # A daemon, as it may wait for standard input for ever.
-    Thread(target=read, name="standard input", daemon=True).start()
-    while (lines := await come.get()) is not None:
-        room.release()
-        yield lines
