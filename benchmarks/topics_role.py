@@ -21,7 +21,7 @@ import gsg
 from benchmarks.pace import moments
 from benchmarks.stream_ways import MESSAGE_BYTES, READ, Stamped, Way, open_broker, stamp_of, text_of
 from gsg.topics.backlog import TopicEvent
-from gsg.topics.topic import TopicEvents
+from gsg.topics.topic import TopicSubscription
 
 NAME = "bench"
 TEXT_BYTES = MESSAGE_BYTES - 4
@@ -38,7 +38,7 @@ class Member(Way):
 
     def __init__(self, peer: gsg.Peer) -> None:
         self._topic = peer.topic(NAME)
-        self._events: TopicEvents
+        self._events: TopicSubscription
 
     async def subscribe(self) -> None:
         """Become one."""

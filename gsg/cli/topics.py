@@ -11,6 +11,7 @@ import click
 from ..errors import LocalError, Overrun
 from ..tuples.escaping import JSON_ERRORS, json_line, one_line
 from .connecting import peer_option, run
+from .input_lines import lines_of_input
 from .json_terms import json_term
 from .messages import say
 from .output import Printer
@@ -53,13 +54,20 @@ async def publish(topic: str, values: tuple[str, ...], url: str) -> None:
 
     async with connect(url) as client:
         if values == ("-",):
-            for line in sys.stdin:
-                await client.topic(topic).publish(line.rstrip("\n"))
+            async for lines in lines_of_input():
+                await client.topic(topic).publish_all([(_text_of(line),) for line in lines])
         else:
             blocks = parse_script(f"NOTIFY {{ ({', '.join(values)}) }}")
             if len(blocks) != 1 or not isinstance(blocks[0], Notify) or len(blocks[0].tuples) != 1:
                 raise LocalError(f"{' '.join(values)!r} are no values; expected such as 21 warm '\"a text\"'")
             await client.topic(topic).publish(*blocks[0].tuples[0])
+
+
+def _text_of(line: bytes) -> str:
+    try:
+        return line.decode().removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise LocalError(f"a line of standard input is no UTF-8: {error}; nothing from its piece on is published") from None
 
 
 async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str) -> None:

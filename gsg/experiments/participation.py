@@ -18,7 +18,7 @@ from dht.resolving import resolve
 
 from ..background import logging_failure
 from ..errors import GsgError, Overrun, PeerUnreachable
-from ..topics.topic import TopicEvents
+from ..topics.topic import TopicSubscription
 from ..wire.experiment_messages import Act, Do, Row, TakePart, What
 from .participant import Participant
 from .plan import SECOND_US
@@ -54,7 +54,7 @@ class Participation:
         self._on_end = on_end
         self._now_s = clock
         self._participant = Participant()
-        self._events: dict[str, TopicEvents] = {}
+        self._events: dict[str, TopicSubscription] = {}
         """Topics that it was told to subscribe to. Limit: those of a peer (gsg/topics/topics.py)."""
         self._contact: dht.Contact | None = None
         self._told_s = float("-inf")
@@ -175,7 +175,7 @@ class Participation:
         number = act.number if what is What.FAILED else act.event
         self._participant.note(Row(what, self._now_us(), act.topic, number=number))
 
-    async def _listen(self, topic: str, events: TopicEvents) -> None:
+    async def _listen(self, topic: str, events: TopicSubscription) -> None:
         while True:
             try:
                 async for event in events:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -20,7 +20,6 @@ from ..topics.names import topic_name
 from ..tuples import terms as model
 from ..tuples.audiences import audience_of
 from ..tuples.features import Key
-from ..tuples.sizes import size_bytes
 from ..tuples.terms import Tuple
 from .client_channel import ClientChannel
 from .client_subscription import ClientSubscription
@@ -28,9 +27,7 @@ from .client_topic import ClientTopic, known_topics
 from .opening import DEFAULT_URL
 from .peer_connection import PeerConnection
 from .protocol import (
-    BYTES_PER_REQUEST,
     MAX_LIMIT,
-    TUPLES_PER_REQUEST,
     AskDrawing,
     AskHoldings,
     AskKeys,
@@ -51,6 +48,7 @@ from .protocol import (
     Subscribe,
     Subscribed,
 )
+from .request_parts import cut_into_requests
 
 MakeRequest: TypeAlias = Callable[[int, list[Tuple], "list[str] | None"], Request]
 
@@ -191,7 +189,7 @@ class Client:
         readers = audience_of(audience)
         named = None if readers is None else sorted(reader.hex() for reader in readers)
         # All parts are checked before the first is sent.
-        for number, part in enumerate(list(_parts([model.fact(items) for items in tuples]))):
+        for number, part in enumerate(list(cut_into_requests([model.fact(items) for items in tuples]))):
             while True:
                 try:
                     changed += (await self._connection.ask(make(self._connection.next_number(), part, named), Done)).count
@@ -203,20 +201,6 @@ class Client:
                     again_s = error.again_s
                 await asyncio.sleep(again_s)
         return changed
-
-
-def _parts(tuples: list[Tuple]) -> Iterator[list[Tuple]]:
-    """The tuples cut into requests, each short enough in number and in bytes."""
-    part: list[Tuple] = []
-    filled = 0
-    for items in tuples:
-        filled += size_bytes(items)
-        part.append(items)
-        if len(part) >= TUPLES_PER_REQUEST or filled >= BYTES_PER_REQUEST:
-            yield part
-            part, filled = [], 0
-    if part:
-        yield part
 
 
 @asynccontextmanager

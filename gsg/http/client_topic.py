@@ -8,6 +8,7 @@ async with gsg.connect() as client:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import repeat
 
 from ..errors import GsgError, Overrun, PeerMisbehaved
@@ -30,6 +31,7 @@ from .protocol import (
     Topics,
     error_of,
 )
+from .request_parts import cut_into_requests
 
 
 class ClientTopic:
@@ -41,8 +43,12 @@ class ClientTopic:
 
     async def publish(self, *values: Term | float) -> None:
         """Publish an event with these values; see :meth:`gsg.topics.topic.Topic.publish`."""
-        checked = fact(values)
-        await self._connection.ask(PublishTopic(self._connection.next_number(), self.name, [checked]), Done)
+        await self.publish_all([values])
+
+    async def publish_all(self, events: Iterable[Iterable[Term | float]]) -> None:
+        """Publish events, each with its values, in order; see :meth:`gsg.topics.topic.Topic.publish_all`."""
+        for part in cut_into_requests([fact(values) for values in events]):
+            await self._connection.ask(PublishTopic(self._connection.next_number(), self.name, [*part]), Done)
 
     async def subscribe(self) -> ClientTopicEvents:
         """Hear of events; returns when what is published from now on comes."""

@@ -230,9 +230,7 @@ class Session:
                 return await self._channel.report(number)
             case PublishTopic():
                 self._allowance.publish(len(request.events), size_bytes, asyncio.get_running_loop().time())
-                topic = self._peer.topic(request.topic)
-                for values in request.events:
-                    await topic.publish(*values)
+                await self._peer.topic(request.topic).publish_all(request.events)
                 return Done(number, len(request.events))
             case SubscribeTopic():
                 await self._subscribe_topic(request, tasks)

@@ -7,8 +7,7 @@ from typing import Self
 from ..errors import GsgError, Overrun
 from ..topics.backlog import TopicEvent
 from ..topics.names import is_filter
-from ..topics.topic import Topic
-from ..topics.topic import TopicEvents as Subscription
+from ..topics.topic import Topic, TopicSubscription
 from ..tuples.terms import Tuple
 from .protocol import BYTES_PER_MESSAGE, Dropped, Ended, TopicEvents, failed
 from .sending import Sender
@@ -20,7 +19,7 @@ EVENTS_PER_MESSAGE = 1_000
 class TopicClientSubscription:
     """Made by :meth:`make`."""
 
-    def __init__(self, number: int, events: Subscription, *, names_topics: bool) -> None:
+    def __init__(self, number: int, events: TopicSubscription, *, names_topics: bool) -> None:
         self._number = number
         self._names_topics = names_topics
         self._events = events

@@ -9,6 +9,8 @@ subscribes to a filter of names (:mod:`filters`).
     topics.py            the topics of one peer, and one timer for all of them
       overlay.py         one overlay: its view, its neighbours, its size, and for a topic its events
       access_points.py   who is a member of a topic that one is no member of
+    peer_topics.py       the same with links, timers and tasks
+      injections.py      events for a topic that one is no member of, on their way to a member
 
 Open topics.py first, then overlay.py.
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from dht import Contact
@@ -49,16 +50,19 @@ class TopicFilters:
         """The queries, by whom they are for. They go with the peer's subscriptions."""
         self._unreadable = 0
 
-    async def tell(self, event: Tuple, number: int) -> None:
-        """Tell standing queries of an event of a topic, ``(topic, NAME, VALUE, ...)``, that this peer has published with a number.
-        Raises PeerUnreachable where some who ask for such events could not be reached."""
+    async def tell(self, events: Sequence[Tuple], numbers: Sequence[int]) -> None:
+        """Tell standing queries of events of a topic, ``(topic, NAME, VALUE, ...)``, that this peer has published with these
+        numbers. Raises PeerUnreachable where some who ask for such events could not be reached."""
         interests = self._interests
-        told = [(event, places)] if (places := interests.wanted_at(event)) else []
-        if interests.is_arity_asked(ARITY):
-            name: str = event[1]  # type: ignore[assignment]  # that of a topic
-            levels = levels_event(name, event[2:], self._own_id, number)
-            if places := interests.wanted_at(levels, within=features_of(levels)):
-                told.append((levels, places))
+        told = []
+        for event, number in zip(events, numbers, strict=True):
+            if places := interests.wanted_at(event):
+                told.append((event, places))
+            if interests.is_arity_asked(ARITY):
+                name: str = event[1]  # type: ignore[assignment]  # that of a topic
+                levels = levels_event(name, event[2:], self._own_id, number)
+                if places := interests.wanted_at(levels, within=features_of(levels)):
+                    told.append((levels, places))
         if told:
             # Together, so that both go to a rendezvous in one message, and in the order of their numbers.
             await self._publisher.events([(items, None) for items, _ in told], places=[places for _, places in told])
@@ -112,7 +116,7 @@ class TopicFilters:
         if live is not None:
             self._start_task(live.close())
 
-    async def publish(self, topic: str, values: Tuple) -> NoReturn:
+    async def publish(self, topic: str, events: Sequence[Tuple]) -> NoReturn:
         """Raises LocalError."""
         raise LocalError(f"{topic!r} is a filter, for subscribing; publish to the name of one topic, without + and #")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Final, TypeAlias
 
@@ -18,8 +18,8 @@ import msgspec
 
 from dht import Contact
 
-from ..background import StartTask, in_turns
-from ..errors import BadTerm, DoorClosed, GsgError, PeerMisbehaved, PeerUnreachable, Refused
+from ..background import StartTask, Worker, in_turns
+from ..errors import BadTerm, DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..tuples.features import Key
 from ..tuples.terms import Tuple, fact
@@ -31,17 +31,17 @@ from .access_points import Found
 from .backlog import Backlog, TopicEvent
 from .checks import PEER_ID_BYTES, check
 from .enrolment import RENEW_S, Enrolments
+from .injections import MAX_INJECTED, Injections
 from .names import MAX_NAME, TOPIC
-from .topics import Topics
+from .topics import MAX_TOPICS, Topics
 
 log = logging.getLogger(__name__)
 
 MAX_DIALLING: Final = 1_000
+"""Peers that links are made to at once; beyond, a message to another one is not sent, as if it were lost: what is missing is asked
+for again."""
 MAX_WAITING: Final = 256
-"""Peers that links are made to at once, and messages that wait for each; beyond, a message is not sent, as if it were lost: what is
-missing is asked for again."""
-ATTEMPTS: Final = 4
-"""Members that a publisher, who is none, tries one after another."""
+"""Messages that wait for one such link; beyond, they are not sent, as if they were lost."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decoder = msgspec.msgpack.Decoder(Tuple)
@@ -76,10 +76,11 @@ class PeerTopics:
         self._dialling: dict[bytes, list[TopicMessage]] = {}
         """What waits for a link. Limits: MAX_DIALLING, MAX_WAITING."""
         self._joined: dict[str, _Joined] = {}
-        self._access: dict[str, Contact] = {}
-        """The member by which this peer publishes to a topic that it is no member of. Limit: as Topics has sources."""
-        self._publishing: dict[str, asyncio.Lock] = {}
-        """One event at a time goes to each of these topics, so that they keep their order."""
+        """Limit: MAX_TOPICS; one more is refused."""
+        self._alone: dict[str, None] = {}
+        """Topics whose holders are to be asked, as no other member answers. Limit: those that are joined."""
+        self._asking = Worker(start_task, self._look_for_company)
+        self._injections = Injections(exchange, self._begun, self._find_member, start_task)
         self.delivered = 0
         """Events that came to subscribers here."""
         self.gaps = 0
@@ -196,6 +197,8 @@ class PeerTopics:
 
     def _inject(self, link: PeerLink, message: Inject, now_s: float) -> None:
         topics = self._begun()
+        if len(message.payloads) > MAX_INJECTED:
+            raise PeerMisbehaved(f"{len(message.payloads):,} events to spread in one message; expected at most {MAX_INJECTED}")
         for payload in message.payloads:
             check(payload)
             if payload.source[:PEER_ID_BYTES] != link.contact.id:
@@ -238,6 +241,20 @@ class PeerTopics:
             if new:
                 overlay.meet(new, asyncio.get_running_loop().time())
 
+    def _left_alone(self, topic: str) -> None:
+        """The others may all be dead: the holders know who has come, and do not wait to be asked for RENEW_S."""
+        self._alone[topic] = None
+        self._asking.wake()
+
+    async def _look_for_company(self) -> None:
+        # One topic at a time: whoever is cut off is so in all of them at once.
+        while self._alone:
+            topic = next(iter(self._alone))
+            del self._alone[topic]
+            if topic in self._joined:
+                with contextlib.suppress(PeerUnreachable, Refused):
+                    await self._enrol(topic)
+
     async def _ask_holders(self, topic: str, *, enrols: bool = False, leaves: bool = False) -> tuple[int, list[Contact]]:
         """Ask all holders of a topic's key; the largest count, and the members that any of them named."""
         feature = feature_of(topic)
@@ -259,9 +276,13 @@ class PeerTopics:
     # --- what users ask --------------------------------------------------------
 
     async def subscribe(self, topic: str, backlog: Backlog) -> None:
-        """Let a subscriber hear what is published from now on. Raises PeerUnreachable."""
+        """Let a subscriber hear what is published from now on. Raises PeerUnreachable, LocalError for one topic too many."""
         joined = self._joined.get(topic)
         if joined is None:
+            if len(self._joined) >= MAX_TOPICS:
+                raise LocalError(
+                    f"topic {topic!r} would be one more than the {MAX_TOPICS:,} that a peer may join; leave another one first"
+                )
             joined = self._joined[topic] = _Joined()
             try:
                 await self._join(topic, joined)
@@ -290,6 +311,7 @@ class PeerTopics:
             tell=lambda payload: self._deliver(joined, payload),
             tell_gap=lambda source, count: self._tell_gap(joined, count),
             on_joined=on_joined,
+            on_alone=lambda: self._left_alone(topic),
         )
         overlay.diffusion.since_s = now_s
         if members:
@@ -341,47 +363,19 @@ class PeerTopics:
         with contextlib.suppress(PeerUnreachable, Refused):
             await self._ask_holders(topic, leaves=True)
 
-    async def publish(self, topic: str, values: Tuple) -> int:
-        """Spread an event, by this peer or by a member; returns its number. Raises PeerUnreachable where no member could be
-        reached."""
-        topics, body = self._begun(), _encode(values)
-        if topic in topics.joined:
+    async def publish(self, topic: str, events: Sequence[Tuple]) -> list[int]:
+        """Spread events in order, by this peer or by a member; returns their numbers. Raises PeerUnreachable where no member could
+        be reached."""
+        topics, bodies = self._begun(), [_encode(values) for values in events]
+        numbers: list[int] = []
+        async for nth, body in in_turns(enumerate(bodies)):
+            if topic not in topics.joined:
+                return numbers + await self._injections.publish(topic, bodies[nth:])
             now_s = asyncio.get_running_loop().time()
             payload = topics.make_payload(topic, body, now_s)
             topics.publish(payload, now_s)
-            return payload.number
-        lock = self._publishing.setdefault(topic, asyncio.Lock())
-        try:
-            async with lock:
-                return await self._publish_by_member(topics, topic, body)
-        finally:
-            if not lock.locked():
-                self._publishing.pop(topic, None)
-
-    async def _publish_by_member(self, topics: Topics, topic: str, body: bytes) -> int:
-        payload = topics.make_payload(topic, body, asyncio.get_running_loop().time())
-        problem: GsgError | None = None
-        for _ in range(ATTEMPTS):
-            member = self._access.get(topic) or await self._find_member(topic)
-            if member is None:
-                topics.end_life(topic)  # nobody has subscribed
-                return payload.number
-            try:
-                await self._exchange.ask(member, lambda request: Inject(request, [payload]), Done)
-            except (PeerUnreachable, Refused) as error:
-                self._access.pop(topic, None)
-                topics.access_points.left(topic, member.id)
-                problem = error
-            else:
-                self._remember_access(topic, member)
-                return payload.number
-        topics.end_life(topic)
-        raise PeerUnreachable(f"no member of topic {topic!r} took the event, of {ATTEMPTS} that were tried: {problem}")
-
-    def _remember_access(self, topic: str, member: Contact) -> None:
-        if len(self._access) >= MAX_DIALLING:
-            self._access.clear()
-        self._access[topic] = member
+            numbers.append(payload.number)
+        return numbers
 
     async def _find_member(self, topic: str) -> Contact | None:
         _, members = await self._ask_holders(topic)

@@ -8,7 +8,7 @@ async with await topic.subscribe() as events:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -28,8 +28,8 @@ class Carrier(Protocol):
     def unsubscribe(self, topic: str, backlog: Backlog) -> None:
         """End that."""
 
-    async def publish(self, topic: str, values: Tuple) -> int:
-        """Spread an event; returns this peer's number for it."""
+    async def publish(self, topic: str, events: Sequence[Tuple]) -> list[int]:
+        """Spread events, in order; returns this peer's numbers for them."""
 
     async def members(self, topic: str) -> tuple[int, list[Contact]]:
         """How many members there are, and some of them."""
@@ -38,7 +38,7 @@ class Carrier(Protocol):
         """How many there are, by gossip."""
 
 
-class TopicEvents:
+class TopicSubscription:
     """The events of one subscription, in the order of each publisher: ``async for event in events``. Raises Overrun where some were
     lost, once; leaving the block ends the subscription."""
 
@@ -71,14 +71,14 @@ class TopicEvents:
 
 class Topic:
     """The topic ``name`` at one peer, or all that match it where it is a filter, which is for subscribing alone. ``check`` makes a
-    tuple of what is to be published, or raises BadTerm; ``tell`` tells standing queries of it, and its number."""
+    tuple of what is to be published, or raises BadTerm; ``tell`` tells standing queries of such tuples, with their numbers."""
 
     def __init__(
         self,
         name: str,
         carrier: Carrier,
         check: Callable[[tuple[object, ...]], Tuple],
-        tell: Callable[[Tuple, int], Awaitable[None]],
+        tell: Callable[[Sequence[Tuple], Sequence[int]], Awaitable[None]],
     ) -> None:
         self.name = name
         self._carrier = carrier
@@ -91,16 +91,21 @@ class Topic:
         Returns when a member has it, or there is none. Raises BadTerm for what is no constant, PeerUnreachable where no member
         could be reached, or some who ask for such events.
         """
-        event = self._check((TOPIC, self.name, *values))
-        number = await self._carrier.publish(self.name, event[2:])
-        await self._tell(event, number)
+        await self.publish_all([values])
 
-    async def subscribe(self) -> TopicEvents:
+    async def publish_all(self, events: Iterable[Iterable[Term | float]]) -> None:
+        """Publish events, each with its values, in order; many go together. The rest as for :meth:`publish`: where it raises, some
+        of them may have been published."""
+        checked = [self._check((TOPIC, self.name, *values)) for values in events]
+        numbers = await self._carrier.publish(self.name, [event[2:] for event in checked])
+        await self._tell(checked, numbers)
+
+    async def subscribe(self) -> TopicSubscription:
         """Become a member, or ask for what matches a filter; returns when what is published from now on comes. Raises
         PeerUnreachable where the holders of the topic's key, or of a level of the filter, do not answer."""
         backlog = Backlog()
         await self._carrier.subscribe(self.name, backlog)
-        return TopicEvents(self.name, backlog, self._carrier)
+        return TopicSubscription(self.name, backlog, self._carrier)
 
     async def members(self) -> list[Contact]:
         """Some members at random, eight at most, as the holders of the topic's key know them. Raises PeerUnreachable."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from history import Trouble
 
 from gsg import GsgError, Overrun, Peer
-from gsg.topics.topic import TopicEvents
+from gsg.topics.topic import TopicSubscription
 
 if TYPE_CHECKING:
     from trial import World
@@ -122,7 +122,7 @@ class TopicMembers:
         finally:
             self._joining.discard(number)
 
-    async def _read(self, member: Member, events: TopicEvents) -> None:
+    async def _read(self, member: Member, events: TopicSubscription) -> None:
         while member.ended_s is None:
             try:
                 event = await anext(events)

@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import gsg  # after the path to the project
-from gsg.topics.topic import TopicEvents  # as above
+from gsg.topics.topic import TopicSubscription  # as above
 
 NAME = "trial"
 TICK_S = 0.02
@@ -39,7 +39,7 @@ class Member:
         self.lost = 0
         """Events of which it was told that they do not come."""
 
-    async def listen(self, events: TopicEvents) -> None:
+    async def listen(self, events: TopicSubscription) -> None:
         """Until the peer ends."""
         while True:
             try:

@@ -53,6 +53,16 @@ def test_a_filter_hears_topics_by_their_names(gsg: Gsg, url: str) -> None:
     ]
 
 
+def test_many_lines_are_heard_in_order_and_the_last_one_needs_no_end(gsg: Gsg, url: str) -> None:
+    reader = subscribed(url, "many", "--count", "3002")
+
+    published = gsg("publish", "--topic", "many", "-", input="\n".join([*map(str, range(3_000)), "", "end"]))
+    said, _ = reader.communicate(timeout=END_S)
+
+    assert published.exit_code == 0
+    assert said.splitlines() == [f'! "{line}"' for line in (*range(3_000), "", "end")]
+
+
 def test_events_are_lines_of_json_where_that_is_asked_for(gsg: Gsg, url: str) -> None:
     reader = subscribed(url, "lines", "--count", "1", "--jsonl")
 

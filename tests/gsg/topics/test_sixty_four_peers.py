@@ -10,7 +10,7 @@ from peers import overlay
 
 from dht.simnet import SimNet, run
 from gsg import Peer
-from gsg.topics.topic import TopicEvents
+from gsg.topics.topic import TopicSubscription
 
 SIZE = 64
 LATENCY_S = (0.010, 0.050)
@@ -42,7 +42,7 @@ class Audience:
             events = await peer.topic(self.name).subscribe()
             self._readers.append(asyncio.ensure_future(self._read(events, heard)))
 
-    async def _read(self, events: TopicEvents, heard: list[object]) -> None:
+    async def _read(self, events: TopicSubscription, heard: list[object]) -> None:
         async for event in events:
             number, said_us = event.values
             heard.append(number)

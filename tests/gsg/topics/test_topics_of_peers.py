@@ -9,17 +9,17 @@ from peers import quiet, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.topics.topic import TopicEvents
+from gsg.topics.topic import TopicSubscription
 
 ALL = 10_000
 
 
-def heard(events: TopicEvents) -> list[tuple[object, ...]]:
+def heard(events: TopicSubscription) -> list[tuple[object, ...]]:
     """The values of what has come, without waiting."""
     return [event.values for event in events.take(ALL, 1 << 30)]
 
 
-async def members(peers: list[Peer]) -> list[TopicEvents]:
+async def members(peers: list[Peer]) -> list[TopicSubscription]:
     """All of these become members of one topic, which has time to settle."""
     subscribed = [await peer.topic("news").subscribe() for peer in peers]
     await quiet()
@@ -152,7 +152,7 @@ def test_publishers_that_are_no_members_go_on_by_another_member() -> None:
         subscribed = await members(peers[:4])
         topic = peers[5].topic("news")
         await topic.publish(1)
-        access = peers[5]._parts.topics._access["news"]
+        access = peers[5]._parts.topics._injections._access["news"]
         [number] = [number for number, peer in enumerate(peers) if peer.contact == access]
 
         net.crash(access.host)
