@@ -325,13 +325,13 @@ def test_the_next_hole_is_asked_for_as_soon_as_the_one_before_is_filled() -> Non
 
 def test_nothing_is_given_up_while_what_is_missing_comes() -> None:
     member = Member(1)
-    member.marked(by=1, high=10)
+    member.comes(11, by=1)
 
     for number in range(1, 11):
         member.diffusion.advance(number * (GAP_S - 1))
         member.comes(number, by=1, now_s=number * (GAP_S - 1))
 
-    assert (member.told, member.gaps) == (list(range(1, 11)), [])
+    assert (member.told, member.gaps) == (list(range(1, 12)), [])
 
 
 def test_what_only_a_neighbour_that_went_has_spoken_of_is_no_gap() -> None:

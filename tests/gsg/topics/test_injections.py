@@ -172,23 +172,20 @@ def test_one_topic_too_many_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     simulate(work, seed=8, size=2)
 
 
-def test_a_member_that_is_left_alone_meets_those_that_have_come_meanwhile_at_once() -> None:
+def test_a_member_that_is_left_alone_meets_those_that_the_holders_know_at_once() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         events = await peers[0].topic("news").subscribe()
         await peers[1].topic("news").subscribe()
         await quiet()
-        overlay = peers[0]._parts.topics._begun().joined["news"]
-        peers[2]._parts.topics._send = lambda contact, message: True  # type: ignore[method-assign]  # nobody hears of it by gossip
-        late = await peers[2].topic("news").subscribe()
-        peers[0]._parts.topics._topics.lost(peers[2].contact.id, asyncio.get_running_loop().time())
-        del peers[2]._parts.topics._send
+        # One more is a member, knows no other one, and is known to the holders alone.
+        late = peers[2]._parts.topics
+        late._begun().join("news", tell=lambda _: None, tell_gap=lambda *_: None, on_joined=lambda: None).join_alone()
+        await late._ask_holders("news", enrols=True)
 
         net.crash(peers[1].contact.host)
-        await asyncio.sleep(3.0)
-        await peers[0].topic("news").publish("together")
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(2.0)
 
-        assert list(overlay.neighbours.active) == [peers[2].contact.id]
-        assert heard(events) == heard(late) == ["together"]
+        assert list(peers[0]._parts.topics._begun().joined["news"].neighbours.active) == [peers[2].contact.id]
+        events.close()
 
     simulate(work, seed=9, size=4)
