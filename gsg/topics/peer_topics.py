@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Final, TypeAlias
 
@@ -234,10 +234,13 @@ class PeerTopics:
         return await self._ask_holders(topic)
 
     async def _enrol(self, topic: str) -> None:
-        _, members = await self._ask_holders(topic, enrols=True)
+        await self._ask_holders(topic, enrols=True, meet=lambda members: self._meet(topic, members))
+
+    def _meet(self, topic: str, members: list[Contact]) -> None:
         overlay = self._begun().joined.get(topic)
         if overlay is not None:
-            new = [contact for contact in members if contact.id not in overlay.view and contact.id not in overlay.neighbours.active]
+            known = {self._own.id, *overlay.neighbours.active}
+            new = [contact for contact in members if contact.id not in overlay.view and contact.id not in known]
             if new:
                 overlay.meet(new, asyncio.get_running_loop().time())
 
@@ -255,15 +258,21 @@ class PeerTopics:
                 with contextlib.suppress(PeerUnreachable, Refused):
                     await self._enrol(topic)
 
-    async def _ask_holders(self, topic: str, *, enrols: bool = False, leaves: bool = False) -> tuple[int, list[Contact]]:
-        """Ask all holders of a topic's key; the largest count, and the members that any of them named."""
+    async def _ask_holders(
+        self, topic: str, *, enrols: bool = False, leaves: bool = False, meet: Callable[[list[Contact]], None] | None = None
+    ) -> tuple[int, list[Contact]]:
+        """Ask all holders of a topic's key; the largest count, and the members that any of them named. ``meet`` gets those of each
+        as it answers: one that is dead may take seconds."""
+
+        async def ask(holder: Contact) -> Members:
+            answer = await self._exchange.ask(holder, lambda request: EnrolMember(request, topic, enrols, leaves), Members)
+            if meet is not None:
+                meet(answer.members)
+            return answer
+
         feature = feature_of(topic)
         await self._holders.look_up([feature])
-        asked = [
-            self._exchange.ask(holder, lambda request: EnrolMember(request, topic, enrols, leaves), Members)
-            for holder in self._holders.holders_of(feature)
-        ]
-        answers = await asyncio.gather(*asked, return_exceptions=True)
+        answers = await asyncio.gather(*map(ask, self._holders.holders_of(feature)), return_exceptions=True)
         told = [answer for answer in answers if isinstance(answer, Members)]
         for answer in answers:
             if isinstance(answer, BaseException) and not isinstance(answer, GsgError):

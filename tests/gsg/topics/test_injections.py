@@ -182,6 +182,9 @@ def test_a_member_that_is_left_alone_meets_those_that_the_holders_know_at_once()
         late._begun().join("news", tell=lambda _: None, tell_gap=lambda *_: None, on_joined=lambda: None).join_alone()
         await late._ask_holders("news", enrols=True)
 
+        for contact in list(peers[0]._parts.topics._begun().base.view):
+            peers[0]._parts.topics._begun().base.view.forget(contact.id)
+
         net.crash(peers[1].contact.host)
         await asyncio.sleep(2.0)
 
