@@ -25,7 +25,7 @@ from ..wire.topic_messages import (
     Shuffle,
     TakeNeighbour,
 )
-from .diffusion import Diffusion
+from .diffusion.diffusion import Diffusion
 from .neighbours import OTHERS, Neighbours, Send
 from .size import Size
 from .view import SHUFFLED, VIEW, View

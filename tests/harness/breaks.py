@@ -19,11 +19,11 @@ from gsg.replication.copying import Copying
 from gsg.storage.disk.group_commit import GroupCommit
 from gsg.storage.disk.records import rows_of
 from gsg.storage.facts_by_key import FactsByKey
-from gsg.topics.diffusion import Diffusion
+from gsg.topics.diffusion.diffusion import Diffusion
 from gsg.topics.neighbours import Neighbours
 from gsg.wire.exchange import PeerLink
 from gsg.wire.messages import Happened
-from gsg.wire.topic_messages import Mark, Payload
+from gsg.wire.topic_messages import Payload
 
 Columns: TypeAlias = list[Any]  # Any: one column of a message
 
@@ -108,11 +108,8 @@ def events_never_asked_for(patch: pytest.MonkeyPatch) -> None:
 
 def events_from_before_told(patch: pytest.MonkeyPatch) -> None:
     """A member is told what it hears of, whenever that was published."""
-
-    def begin(diffusion: Diffusion, mark: Mark, now_s: float) -> None:
-        diffusion._meet(mark.source, 0, now_s)
-
-    patch.setattr(Diffusion, "_begin_at", begin)
+    meet = Diffusion._meet
+    patch.setattr(Diffusion, "_meet", lambda diffusion, source, told, now_s: meet(diffusion, source, 0, now_s))
     patch.setattr(Diffusion, "since_s", property(lambda diffusion: -inf, lambda diffusion, since_s: None), raising=False)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gsg.topics.arrivals import LEAST_S, MOST_S, Arrivals
+from gsg.topics.diffusion.arrivals import LEAST_S, MOST_S, Arrivals
 
 
 def test_wait_is_the_least_before_anything_is_measured() -> None:

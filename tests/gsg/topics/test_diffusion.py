@@ -7,9 +7,9 @@ from random import Random
 import pytest
 
 from dht import Contact
-from gsg.topics import diffusion as module
-from gsg.topics.arrivals import LEAST_S
-from gsg.topics.diffusion import FORGET_S, GAP_S, GRAFTED_BYTES, MAX_AHEAD, MAX_HELD, MAX_SOURCES, Diffusion
+from gsg.topics.diffusion import diffusion as module
+from gsg.topics.diffusion.arrivals import LEAST_S
+from gsg.topics.diffusion.diffusion import ASKED_S, FORGET_S, GAP_S, GRAFTED_BYTES, MAX_AHEAD, MAX_HELD, MAX_SOURCES, Diffusion
 from gsg.wire.topic_messages import Graft, Mark, Marks, Payload, Prune, TopicMessage
 
 SOURCE = b"s" * 26
@@ -63,6 +63,39 @@ class Member:
         return sorted(to for to, message in self.sent if isinstance(message, kind))
 
 
+def test_a_neighbour_is_not_pruned_for_what_it_was_asked_for_and_another_one_brought_first() -> None:
+    member = Member(1, 2)
+    member.comes(1, by=1)
+    member.marked(by=2, high=2, is_new=True)
+    assert [to for to, message in member.sent if isinstance(message, Graft)] == [2]
+
+    member.comes(2, by=1, now_s=0.1)
+    member.comes(2, by=2, now_s=0.1)
+    assert member.sent_to(Prune) == []
+    member.comes(3, by=1, now_s=ASKED_S + 0.1)
+    member.comes(3, by=2, now_s=ASKED_S + 0.1)
+
+    # The answer is no reason; what it brings again later is one.
+    assert member.sent_to(Prune) == [2]
+    assert member.told == [1, 2, 3]
+
+
+def test_where_the_neighbour_that_fed_goes_another_one_is_asked_to_feed_at_once() -> None:
+    member = Member(1, 2, 3)
+    member.comes(1, by=1)
+    for other in (2, 3):
+        member.diffusion.pruned(contact(other).id)
+    member.marked(by=2, high=1)
+    member.marked(by=3, high=4, now_s=0.1)
+    member.sent.clear()
+
+    member.diffusion.neighbour_went(contact(1).id)
+
+    assert member.sent == [(3, Graft("t", SOURCE, 2, 1 + MAX_AHEAD))]
+    member.diffusion.neighbour_went(contact(2).id)
+    assert len(member.sent) == 1
+
+
 def test_an_event_goes_to_all_neighbours_but_the_one_it_came_from() -> None:
     member = Member(1, 2, 3)
 
@@ -102,7 +135,10 @@ def test_what_a_mark_speaks_of_is_asked_for_when_it_does_not_come() -> None:
     before = member.sent_to(Graft)
     member.diffusion.advance(max(member.wakes))
 
-    assert (before, [message for to, message in member.sent if isinstance(message, Graft)]) == ([], [Graft("t", SOURCE, 2, 3)])
+    assert (before, [message for to, message in member.sent if isinstance(message, Graft)]) == (
+        [],
+        [Graft("t", SOURCE, 2, 1 + MAX_AHEAD)],
+    )
 
 
 def test_what_nobody_has_any_more_is_told_as_a_gap() -> None:
@@ -273,7 +309,7 @@ def test_who_joins_and_was_told_an_event_already_misses_none_behind_it() -> None
     member.comes(6, by=1, now_s=0.1)
     member.comes(7, by=1, now_s=0.1)
 
-    assert (member.told, member.grafts()) == ([5, 6, 7], [Graft("t", SOURCE, 6, 7)])
+    assert (member.told, member.grafts()) == ([5, 6, 7], [Graft("t", SOURCE, 6, 5 + MAX_AHEAD)])
 
 
 @pytest.mark.parametrize("by_mark", [False, True], ids=["event", "mark"])
@@ -297,7 +333,7 @@ def test_what_a_new_neighbour_has_is_asked_for_at_once() -> None:
 
     member.marked(by=1, high=3, is_new=True)
 
-    assert member.sent == [(1, Graft("t", SOURCE, 1, 3))]
+    assert member.sent == [(1, Graft("t", SOURCE, 1, MAX_AHEAD))]
 
 
 def test_neighbours_are_asked_in_turns() -> None:

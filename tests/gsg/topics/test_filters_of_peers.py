@@ -14,18 +14,18 @@ from gsg.placement.holders import UNSURE_S
 from gsg.rendezvous.broken_links import BACK_S
 from gsg.topics.backlog import TopicEvent
 from gsg.topics.filters import ARITY
-from gsg.topics.topic import TopicEvents
+from gsg.topics.topic import TopicSubscription
 from gsg.tuples.terms import List, Symbol, Term
 
 ALL = 10_000
 
 
-def heard(events: TopicEvents) -> list[TopicEvent]:
+def heard(events: TopicSubscription) -> list[TopicEvent]:
     """What has come, without waiting."""
     return events.take(ALL, 1 << 30)
 
 
-def said(events: TopicEvents) -> list[tuple[str, Term]]:
+def said(events: TopicSubscription) -> list[tuple[str, Term]]:
     return [(event.topic, event.values[0]) for event in heard(events)]
 
 

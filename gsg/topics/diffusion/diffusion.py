@@ -16,15 +16,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from math import inf
 from random import Random
 from typing import Final
 
 from dht import Contact
 
-from ..wire.topic_messages import Graft, Mark, Marks, Payload, Prune
+from ...wire.topic_messages import Graft, Mark, Marks, Payload, Prune
+from ..neighbours import Send
 from .arrivals import Arrivals
-from .neighbours import Send
+from .source import Source
 
 FLUSH_S: Final = 0.4
 """The least time between marks; the first ones after a while of silence leave after QUICK_S."""
@@ -49,34 +51,17 @@ MAX_SOURCES: Final = 10_000
 """Sources of a topic; beyond, the one that was silent for the longest time is forgotten."""
 FORGET_S: Final = 180.0
 """How long a source may be silent before it is forgotten. It begins to count anew long before that (topics.py)."""
+ASKED_S: Final = 0.5
+"""For how long after it was asked for events a neighbour is not cut off for bringing them twice."""
+FED_SOURCES: Final = 8
+"""Sources, those that said something last, for which another neighbour is asked to feed when one goes; of others, the next event is
+missed first."""
 MAX_AHEAD: Final = 1_000_000
 """A number that is so much higher than the last one told is no honest one: such events and marks are passed over."""
 MARKS_A_FRAME: Final = 1_000
 """Sources that one message speaks of; what is beyond is passed over."""
 GRAFTED_BYTES: Final = 256 * 1024
 """Of events sent for one graft; whoever misses more asks again."""
-
-
-class _Source:
-    """One source's events. ``told``: all up to here were told; what is kept of them begins at ``low``."""
-
-    __slots__ = ("asked", "asked_to", "born_s", "events", "gap_s", "graft_s", "heard_s", "held", "low", "missed_s", "told")
-
-    def __init__(self, told: int, now_s: float) -> None:
-        self.told = told
-        self.low = told + 1
-        self.events: dict[int, Payload] = {}
-        self.held: dict[int, Payload] = {}
-        """What waits for earlier ones."""
-        self.born_s: dict[int, float] = {}
-        """When the events in both were published, or a little later, by our clock."""
-        self.heard_s = now_s
-        self.missed_s = self.graft_s = self.gap_s = inf
-        """Since when events are missing, when they are asked for next, and when they are given up."""
-        self.asked: set[bytes] = set()
-        """Neighbours that were asked in this round of asking."""
-        self.asked_to = 0
-        """The last number that was asked for; 0 where nothing was."""
 
 
 class Diffusion:
@@ -104,7 +89,9 @@ class Diffusion:
         """Those among them that get events. Both as :class:`Neighbours` bounds them."""
         self._marks: dict[bytes, dict[bytes, Mark]] = {}
         """What each neighbour has said that it has, by source. Limit: MAX_SOURCES each."""
-        self._sources: dict[bytes, _Source] = {}
+        self._asked: dict[bytes, tuple[bytes, float]] = {}
+        """Of which source each neighbour was last asked for something, and when. Bounded by the neighbours."""
+        self._sources: dict[bytes, Source] = {}
         """Limit: MAX_SOURCES; the one that was silent longest comes first."""
         self._forgotten: dict[bytes, int] = {}
         """Up to where forgotten sources were told: others forget them later, and speak of them. Limit: MAX_SOURCES; beyond, the one
@@ -139,8 +126,30 @@ class Diffusion:
 
     def neighbour_went(self, peer: bytes) -> None:
         """There is one less."""
-        for known in (self._neighbours, self._eager, self._marks):
+        for known in (self._neighbours, self._eager, self._marks, self._asked):
             known.pop(peer, None)
+        self._replace_feeder(peer)
+
+    def _replace_feeder(self, peer: bytes) -> None:
+        """A neighbour went: where events came by it, another one is asked to feed now, and not when the next event is missed."""
+        recent = islice(reversed(self._sources.items()), FED_SOURCES)
+        fed = [source for source, state in recent if state.fed_by == peer]
+        if not fed:
+            return
+        marks = {other: known[fed[0]].high for other, known in self._marks.items() if fed[0] in known and other in self._neighbours}
+        lazy = {other: high for other, high in marks.items() if other not in self._eager}
+        feeder = max(lazy or marks, key=lambda other: marks[other], default=None)
+        for source in fed:
+            self._sources[source].fed_by = feeder
+            if feeder is not None:
+                self._ask(feeder, source, self._sources[source], self._sources[source].heard_s)
+
+    def _ask(self, peer: bytes, source: bytes, state: Source, now_s: float) -> None:
+        """Ask a neighbour for what is missing, up to what is held or else as far as it has come, and for what comes from now on."""
+        contact = self._eager[peer] = self._neighbours[peer]
+        self._asked[peer] = source, now_s
+        last = min(state.held) - 1 if state.held else state.told + MAX_AHEAD
+        self._send(contact, Graft(self._topic, source, state.told + 1, last))
 
     @property
     def is_fed(self) -> bool:
@@ -171,13 +180,14 @@ class Diffusion:
             state = self._meet(source, 0 if is_known_from_1 else number - 1, now_s)
         if number <= state.told or number in state.held or number > state.told + MAX_AHEAD:
             self.duplicates += 1
-            if sender in self._eager and self._may_prune(now_s):
+            if sender in self._eager and not self._was_asked_for(sender, source, now_s) and self._may_prune(now_s):
                 contact = self._eager.pop(sender)
                 self._send(contact, Prune(self._topic))
             return
         if source != self._last_source:
             self._last_source, self._mixed_s = source, now_s if self._last_source else -inf
         self.received += 1
+        state.fed_by = sender
         if sender in self._neighbours:
             self._eager[sender] = self._neighbours[sender]
         for peer, contact in list(self._eager.items()):
@@ -199,15 +209,21 @@ class Diffusion:
             self._look_for_missing(source, state, now_s, at_once=has_come)
         self._say_soon(source, now_s)
 
+    def _was_asked_for(self, sender: bytes, source: bytes, now_s: float) -> bool:
+        """Whether a neighbour was just asked for events, which have come from another one meanwhile: it feeds from now on, and to
+        prune it for its answer, and the other one for what it brings first, would leave nobody that feeds."""
+        asked_source, asked_s = self._asked.get(sender, (b"", 0.0))
+        return asked_source == source and now_s < asked_s + ASKED_S
+
     def _may_prune(self, now_s: float) -> bool:
         """Whether a duplicate is a reason to cut a link now. One cut opens a circle of links; where events of several sources are
         under way, each finds its duplicates elsewhere, and all would cut."""
         return now_s - self._mixed_s > MIXED_S or self._rng.random() < MIXED_P
 
-    def _meet(self, source: bytes, told: int, now_s: float) -> _Source:
+    def _meet(self, source: bytes, told: int, now_s: float) -> Source:
         while len(self._sources) >= MAX_SOURCES:
             self._forget(next(iter(self._sources)))
-        state = self._sources[source] = _Source(max(told, self._forgotten.pop(source, 0)), now_s)
+        state = self._sources[source] = Source(max(told, self._forgotten.pop(source, 0)), now_s)
         return state
 
     def _forget(self, source: bytes) -> None:
@@ -222,7 +238,7 @@ class Diffusion:
         self._unsaid.pop(source, None)
         self._arrivals.forget(source)
 
-    def _tell_next(self, source: bytes, state: _Source, payload: Payload | None) -> None:
+    def _tell_next(self, source: bytes, state: Source, payload: Payload | None) -> None:
         """Tell what is next in order, and what follows it and is held."""
         while payload is not None:
             state.told += 1
@@ -240,14 +256,14 @@ class Diffusion:
                 del holder.born_s[number]
                 holder.low = max(holder.low, number + 1)
 
-    def _release(self, state: _Source) -> Payload | None:
+    def _release(self, state: Source) -> Payload | None:
         payload = state.held.pop(state.told + 1, None)
         if payload is not None:
             self._held -= 1
             self._held_bytes -= len(payload.body)
         return payload
 
-    def _hold(self, source: bytes, state: _Source, payload: Payload, now_s: float) -> None:
+    def _hold(self, source: bytes, state: Source, payload: Payload, now_s: float) -> None:
         state.held[payload.number] = payload
         self._held += 1
         self._held_bytes += len(payload.body)
@@ -286,7 +302,7 @@ class Diffusion:
                 self._look_for_missing(mark.source, state, now_s, at_once=is_new)
         self.is_joined = True
 
-    def _look_for_missing(self, source: bytes, state: _Source, now_s: float, *, at_once: bool = False) -> None:
+    def _look_for_missing(self, source: bytes, state: Source, now_s: float, *, at_once: bool = False) -> None:
         if self._last_missing(source, state) <= state.told:
             state.missed_s = state.graft_s = state.gap_s = inf
             state.asked.clear()
@@ -304,7 +320,7 @@ class Diffusion:
         else:
             self._wake_at(state.graft_s)
 
-    def _last_missing(self, source: bytes, state: _Source) -> int:
+    def _last_missing(self, source: bytes, state: Source) -> int:
         """The last number, as far as is known, that was not told."""
         last = max(state.held) if state.held else state.told
         for marks in self._marks.values():
@@ -313,7 +329,7 @@ class Diffusion:
                 last = mark.high
         return last
 
-    def _ask_for(self, source: bytes, state: _Source, now_s: float) -> None:
+    def _ask_for(self, source: bytes, state: Source, now_s: float) -> None:
         """Ask a neighbour that has it for what is missing; or give it up."""
         first = state.told + 1
         have = [
@@ -333,16 +349,15 @@ class Diffusion:
         if candidates:
             peer = self._rng.choice(candidates)
             state.asked.add(peer)
-            contact = self._eager[peer] = self._neighbours[peer]
             state.asked_to = min(state.held) - 1 if state.held else self._marks[peer][source].high
-            self._send(contact, Graft(self._topic, source, first, state.asked_to))
+            self._ask(peer, source, state, now_s)
         state.graft_s = now_s + self._patience_s()
         self._wake_at(state.graft_s)
 
     def _patience_s(self) -> float:
         return self._arrivals.patience_s + self._rng.random() * JITTER_S
 
-    def _give_up(self, source: bytes, state: _Source, now_s: float, *, to_held: bool = False) -> None:
+    def _give_up(self, source: bytes, state: Source, now_s: float, *, to_held: bool = False) -> None:
         """Tell of what nobody has any more as a gap, and go on behind it; ``to_held`` where too much is held."""
         self._arrivals.forget(source)
         following = list(state.held)
