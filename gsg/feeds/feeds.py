@@ -209,8 +209,6 @@ class Feeds:
 
     def receive(self, link: PeerLink, message: FromRendezvous) -> None:
         """What a rendezvous tells. Raises PeerMisbehaved."""
-        if self.heads is not None:
-            self.heads.receive(link, message)
         match message:
             case Happened():
                 if self.events.accept(link, message):
@@ -241,6 +239,9 @@ class Feeds:
                 if self.source_by(link, message.feed) is not None or is_of(source, link):
                     assert source is not None, "one of both"
                     self._follow_rendezvous(source, message)
+        # Behind what this peer makes of it: what cannot be has ended the link by then.
+        if self.heads is not None:
+            self.heads.receive(link, message)
 
     def _follow_rendezvous(self, source: Source, moved: Moved) -> None:
         """Another peer is the rendezvous of a feed's key now."""

@@ -10,8 +10,9 @@ under no key, and its feeds are those of a rendezvous, with their limits: a slow
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from math import inf
 
@@ -23,8 +24,8 @@ from ...rendezvous.feed import AnyFeed, Feed, Posting
 from ...rendezvous.progress import Progress
 from ...rendezvous.rendezvous import Rendezvous
 from ...tuples.terms import Tuple
-from ...wire.exchange import PeerLink, show
-from ...wire.messages import AskPassed, Deltas, Done, Happened, InsertCondition, Lead, Passed, Snapshot
+from ...wire.exchange import ANSWER_TIMEOUT_S, PeerLink, show
+from ...wire.messages import AskPassed, Deltas, Done, Happened, InsertCondition, Lead, Missed, Passed, Snapshot
 from ...wire.waiting import ALL_BYTES, Room
 from ..alpha_memory import Source
 from ..feed import FeedState
@@ -37,6 +38,9 @@ RECENT = 1_000
 RECENT_FACTS = 10_000
 """Messages with changes of facts that are remembered of a feed, and their facts, for whoever is sent here before them. Beyond, the
 oldest go, and who would need them gets the facts as they are by now, and then the events since."""
+HEARD_OUT_EACH = 16
+"""Questions of one subscriber that wait until a rendezvous is heard out; one more is not answered, and whoever asked gives up
+by itself."""
 MAX_LED = 1_000
 """Feeds that a peer passes on; one more is not, and whoever is sent here for it is refused."""
 
@@ -50,12 +54,16 @@ class _Led:
         self.posting.facts = lambda: self.shown
         self.shown: dict[Tuple, int] = {}
         """What the next snapshot says: the facts, mostly."""
-        self.facts: dict[Tuple, int] | None = None
-        """What came by the feed, in order of arrival; None until that is whole."""
+        self.facts: dict[Tuple, int] = {}
+        """What came by the feed, in order of arrival, when it was last whole."""
+        self.is_whole = False
+        """Whether nothing is missing of it."""
         self.expected = 0
         """The sequence number of the next changes."""
         self.parts: dict[Tuple, int] = {}
         """Of a snapshot that is not whole."""
+        self.waiting = 0
+        """How many subscribers are about to be fed. Limit: MAX_PART, those that are fed included."""
         self.position = position
         """How many messages of events there were."""
         self.recent: deque[tuple[int, Deltas]] = deque()
@@ -71,8 +79,8 @@ class _Led:
         self.parts.update(dict.fromkeys(part.facts, 0))
         if not part.last:
             return None
-        before, self.facts, self.parts = self.facts or {}, self.parts, {}
-        self.shown = self.facts
+        before, self.facts, self.parts = self.facts, self.parts, {}
+        self.shown, self.is_whole = self.facts, True
         self.recent.clear()
         self._recent_facts = 0
         self.expected = part.sequence
@@ -82,15 +90,10 @@ class _Led:
 
     def take_deltas(self, deltas: Deltas) -> tuple[list[Tuple], list[int]] | None:
         """The next changes: those that are some; None where others are missing before them, for which there will be a snapshot."""
-        if self.facts is None or deltas.sequence != self.expected:
-            if deltas.sequence > self.expected:
-                self.facts = None
+        if not self.is_whole or deltas.sequence != self.expected:
+            self.is_whole = self.is_whole and deltas.sequence < self.expected
             return None
         self.expected += 1
-        self.recent.append((self.position, deltas))
-        self._recent_facts += len(deltas.facts)
-        while len(self.recent) > RECENT or self._recent_facts > RECENT_FACTS:
-            self._recent_facts -= len(self.recent.popleft()[1].facts)
         facts: list[Tuple] = []
         signs: list[int] = []
         for fact, sign in zip(deltas.facts, deltas.signs, strict=True):
@@ -101,6 +104,10 @@ class _Led:
                     self.facts[fact] = 0
                 else:
                     del self.facts[fact]
+        self.recent.append((self.position, Deltas(deltas.feed, deltas.sequence, facts, signs, deltas.origin)))
+        self._recent_facts += len(facts)
+        while len(self.recent) > RECENT or self._recent_facts > RECENT_FACTS:
+            self._recent_facts -= len(self.recent.popleft()[1].facts)
         return facts, signs
 
     def changes_since(self, sequence: int) -> list[tuple[int, Deltas]] | None:
@@ -110,7 +117,7 @@ class _Led:
 
     def facts_before(self, changes: Sequence[tuple[int, Deltas]]) -> dict[Tuple, int]:
         """The facts as they were before these changes."""
-        facts = dict(self.facts or {})
+        facts = dict(self.facts)
         for _, deltas in reversed(changes):
             for fact, sign in zip(reversed(deltas.facts), reversed(deltas.signs), strict=True):
                 if sign > 0:
@@ -127,6 +134,8 @@ class _LedLink:
         self.feeds: dict[int, _Led] = {}
         """By the number of the feed that is passed on. Limit: MAX_LED of all links together."""
         self.progress = Progress()
+        self.hearing_out: Counter[PeerLink] = Counter()
+        """Questions of each subscriber that wait until the rendezvous is heard out. Limit: HEARD_OUT_EACH."""
 
 
 class Heads:
@@ -160,13 +169,15 @@ class Heads:
             self.end_feed(link, message.feed)
             return
         source = self._source_of(link, message.feed)
+        if self._led(link, message.feed) is not None:
+            return
         if source is None or sum(len(led.feeds) for led in self._links.values()) >= MAX_LED:
             return  # whoever is sent here is refused, and says so to the rendezvous
         led = _Led(source, message.position, self._room)
         if not source.memory.events_only:
             if source.feed.state is FeedState.LIVE:
                 led.facts, led.expected = self._order.arrived_facts(link, source), source.feed.expected
-                led.shown = led.facts
+                led.shown, led.is_whole = led.facts, True
             else:
                 self._resync.ask_snapshot(source)
         self._links.setdefault(link, _LedLink()).feeds[message.feed] = led
@@ -192,21 +203,25 @@ class Heads:
                 if of.contact.id == asked.of
                 for led in of_link.feeds.values()
                 if led.posting.template == asked.template and led.posting.test == asked.test
-                if asked.events_only or led.facts is not None
+                if asked.events_only or led.is_whole
             ),
             None,
         )
-        if found is None or len(found[1].posting.feeds) >= MAX_PART:
+        if found is None or len(found[1].posting.feeds) + found[1].waiting >= MAX_PART:
             raise Refused(f"this condition is not passed on here; expected it at {show(link.contact)} to be asked for again")
         self._start_task(self._pass_on_to(link, asked, *found))
 
     async def _pass_on_to(self, link: PeerLink, asked: InsertCondition, of: PeerLink, led: _Led) -> None:
         if not asked.events_only:
             # Whoever asks may know by another way what has not come here yet.
-            await self._order.hear_out(of)
+            led.waiting += 1
+            try:
+                await self._until_heard_out(of)
+            finally:
+                led.waiting -= 1
         with contextlib.suppress(PeerUnreachable):  # its feeds end with its link
             try:
-                if self._led(of, led.source.number) is not led or (led.facts is None and not asked.events_only):
+                if self._led(of, led.source.number) is not led or not (led.is_whole or asked.events_only):
                     raise Refused("this condition is passed on no more")
                 feed = self._rendezvous.conditions.pass_on(link, asked, led.posting)
             except Refused as error:
@@ -220,7 +235,7 @@ class Heads:
         changes = [] if asked.events_only else led.changes_since(asked.sequence)
         led.shown = led.facts_before(changes or [])
         self._delivery.send_snapshot(link, feed)
-        led.shown = led.facts or {}
+        led.shown = led.facts
         if type(feed) is Feed and feed.gap:
             changes = None  # its turn comes later: the facts are told as they are then
         rest = deque(changes or ())
@@ -261,6 +276,8 @@ class Heads:
                 changed = led.take_part(message)
                 if changed is not None:
                     self._rendezvous.pass_on_changes(led.posting.feeds, *changed, None)
+            case Missed() if (led := of_link.feeds.get(message.feed)) is not None:
+                self._rendezvous.add_events([(feed.subscriber, Missed(feed.number, message.events)) for feed in led.posting.feeds])
             case Passed():
                 of_link.progress.advance(message.publisher, message.number)
         self._answer(link, of_link)
@@ -291,7 +308,9 @@ class Heads:
         for of, of_link in self._links.items():
             if of.contact.id == asked.of:
                 if asked.number == 0 and len(asked.publisher) == NOBODY_BYTES:
-                    self._start_task(self._hear_out(link, of, of_link, asked))
+                    if of_link.hearing_out[link] < HEARD_OUT_EACH:
+                        of_link.hearing_out[link] += 1
+                        self._start_task(self._hear_out(link, of, of_link, asked))
                     return
                 of_link.progress.ask(link, asked.publisher, asked.number)
                 if of_link.progress.last(asked.publisher) < asked.number:
@@ -302,10 +321,19 @@ class Heads:
         # Of what is passed on here no more, whoever asks has lost this feed, or is about to: it goes on with the next one.
 
     async def _hear_out(self, link: PeerLink, of: PeerLink, of_link: _LedLink, asked: AskPassed) -> None:
-        await self._order.hear_out(of)
+        try:
+            await self._until_heard_out(of)
+        finally:
+            of_link.hearing_out -= Counter((link,))
         of_link.progress.ask(link, asked.publisher, 0)
         self._answer(of, of_link)
         self._delivery.flush()
+
+    async def _until_heard_out(self, of: PeerLink) -> None:
+        """Wait until all has come that a rendezvous has sent by now, ANSWER_TIMEOUT_S at most: whoever waits has the same limit."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                await self._order.hear_out(of)
 
     def _answer(self, of: PeerLink, of_link: _LedLink) -> None:
         answers: Sequence[tuple[object, Passed]] = of_link.progress.take_answers()

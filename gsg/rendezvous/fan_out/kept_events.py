@@ -35,6 +35,9 @@ class KeptEvents:
         while self._kept and (self._count + len(message.events) > KEPT_EVENTS or not self._room.has(size)):
             lost = self._drop()
             self._lost.append((lost[0], len(lost[3].events)))
+        if not self._room.has(size):
+            self._lost.append((position, len(message.events)))  # those of other templates have all the room
+            return
         self._kept.append((position, now_s, size, message))
         self._count += len(message.events)
         self._room.take(size)
