@@ -18,7 +18,7 @@ from gsg import Space
 
 SEEDS = 200
 """Of runs of one to two seconds of a core each. The rest of 10,000 is `make soak`."""
-TOPIC_SEEDS = 40
+TOPIC_SEEDS = 20
 """Of runs in which peers use a topic as well."""
 GROUP = 5
 """So many runs are one test: enough tests for all cores."""

@@ -109,7 +109,7 @@ def test_each_subscriber_hears_of_each_change_once_and_in_order_by_way_of_heads(
     simulate(work, seed=1, size=15)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_nothing_is_lost_or_told_twice_while_a_template_is_cut_and_made_whole_again(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
@@ -140,7 +140,7 @@ def test_nothing_is_lost_or_told_twice_while_a_template_is_cut_and_made_whole_ag
     simulate(work, seed=seed, size=15)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_death_of_heads_costs_nobody_a_change(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
@@ -160,7 +160,7 @@ def test_the_death_of_heads_costs_nobody_a_change(seed: int) -> None:
     simulate(work, seed=seed, size=16)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_head_that_leaves_hands_its_part_over(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
@@ -179,7 +179,7 @@ def test_a_head_that_leaves_hands_its_part_over(seed: int) -> None:
     simulate(work, seed=seed, size=16)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_links_that_break_cost_nobody_a_change(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
@@ -220,7 +220,7 @@ def test_a_head_that_stands_still_does_not_hold_its_part() -> None:
     simulate(work, seed=3, size=16)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_death_of_the_rendezvous_costs_nobody_a_change(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
