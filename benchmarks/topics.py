@@ -102,8 +102,9 @@ async def role(members: int, kind: str, address: str, *, tls: bool) -> AsyncIter
 class Field:
     """A publisher and the processes of the others, all of them members."""
 
-    def __init__(self, name: str, publisher: Process, others: Sequence[Process], members: int) -> None:
+    def __init__(self, name: str, publisher: Process, others: Sequence[Process], members: int, address: str) -> None:
         self.name = name
+        self.address = address
         self._publisher = publisher
         self._others = others
         self._members = members
@@ -139,6 +140,15 @@ class Field:
         await self._ask_all(do="begin")
         took_s = sum([await self.run(sizes.burst) for _ in range(sizes.bursts)])
         await asyncio.sleep(QUIET_S)
+        reports = await self.check()
+        count = sizes.burst * sizes.bursts
+        cpu_us = sum(report["cpu_s"] for report in reports) / (count * self._members) * 1e6
+        # The worst process speaks for all of them.
+        median_us, p99_us = (max(report[what] for report in late[1:]) for what in ("median_us", "p99_us"))
+        return Figure(self.name, count * self._members / took_s, count / took_s, median_us, p99_us, cpu_us, stolen.share())
+
+    async def check(self) -> list[dict[str, Any]]:  # Any: JSON
+        """What each process reports. Raises WrongDelivery where a member has not every event once and in order."""
         reports = await self._ask_all(do="report")
         for report in reports[1:]:
             if report["wrong"] or report["lost"] or set(report["came"]) != {self._sent}:
@@ -146,11 +156,15 @@ class Field:
                     f"{self.name}: {report['wrong']} events came at another place than they should, {report['lost']} were lost, "
                     f"members have {report['came']} of {self._sent}"
                 )
-        count = sizes.burst * sizes.bursts
-        cpu_us = sum(report["cpu_s"] for report in reports) / (count * self._members) * 1e6
-        # The worst process speaks for all of them.
-        median_us, p99_us = (max(report[what] for report in late[1:]) for what in ("median_us", "p99_us"))
-        return Figure(self.name, count * self._members / took_s, count / took_s, median_us, p99_us, cpu_us, stolen.share())
+        return reports
+
+    async def forget_latencies(self) -> None:
+        """Let the members forget how late events were, which takes memory."""
+        await self._ask_all(do="begin")
+
+    def processes(self) -> list[int]:
+        """Their numbers."""
+        return [each.process.pid for each in (self._publisher, *self._others)]
 
     async def _ask_all(self, **request: str) -> list[dict[str, Any]]:  # Any: JSON
         return await asyncio.gather(*(each.ask(**request) for each in (self._publisher, *self._others)))
@@ -167,7 +181,7 @@ async def started(name: str, kind: str, stack: AsyncExitStack, options: argparse
     address = address or publisher.hello["address"]
     shares = [options.peers // options.processes + (n < options.peers % options.processes) for n in range(options.processes)]
     others = [await stack.enter_async_context(role(share, kind, address, tls=tls)) for share in shares]
-    return Field(name, publisher, others, options.peers)
+    return Field(name, publisher, others, options.peers, address)
 
 
 async def measured(field: Field, settle_s: float, sizes: Sizes) -> Figure:
