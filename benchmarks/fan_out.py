@@ -26,6 +26,7 @@ from statistics import median, quantiles
 from typing import Protocol
 
 from benchmarks.machine import Stolen, machine
+from benchmarks.pace import moments
 from benchmarks.pedro_wire import READ_BYTES, Wire, WrongDelivery, dial, read_line
 from benchmarks.stream_brokers import has_program, served
 from gsg.cli.processes import peers
@@ -220,7 +221,7 @@ def measure(service: Service, sizes: Sizes, subscribers: int, processes: Sequenc
         publisher = service.publisher()
         sent: list[bytes] = []
         began_s, cpu_s = time.monotonic(), sum(map(cpu_of, processes))
-        pacer = threading.Thread(target=_publish_at_rate, args=(service, publisher, sizes.at_rate, sent))
+        pacer = threading.Thread(target=lambda: asyncio.run(_publish_at_rate(service, publisher, sizes.at_rate, sent)))
         pacer.start()
         took_s = everybody.read(sent, sizes.at_rate) - began_s
         pacer.join()
@@ -242,15 +243,11 @@ def measure(service: Service, sizes: Sizes, subscribers: int, processes: Sequenc
     )
 
 
-def _publish_at_rate(service: Service, publisher: socket.socket, count: int, sent: list[bytes]) -> None:
-    began_s = time.monotonic()
-    for number in range(count):
-        due_s = began_s + number / WANTED_PER_S
-        if (left_s := due_s - time.monotonic()) > 0:
-            time.sleep(left_s)
-        line = tuple_text(number)
-        sent.append(line)
-        publisher.sendall(service.written(line))
+async def _publish_at_rate(service: Service, publisher: socket.socket, count: int, sent: list[bytes]) -> None:
+    """In a thread and a loop of its own, which does nothing else: so it may wait until the socket takes a tuple."""
+    async for _ in moments(count, WANTED_PER_S):
+        sent.append(tuple_text(len(sent)))
+        publisher.sendall(service.written(sent[-1]))
 
 
 def _read_all(connection: socket.socket) -> None:
