@@ -122,6 +122,7 @@ class Parts:
 
     def _link_broken(self, link: PeerLink, reason: str) -> None:
         self.delivery.end_link(link)
+        self.heads.drop_subscriber(link)
         self.interests.drop_link(link)
         self.leases.drop_link(link)
         self.dispatch.lost(link)

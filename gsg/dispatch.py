@@ -244,6 +244,7 @@ class Dispatch:
                     parts.leases.call_when_known(partial(parts.catching_up.when_caught_up, feed, posted))
                 case RemoveCondition():
                     parts.rendezvous.conditions.remove_condition(link, message.feed)
+                    parts.heads.remove_condition(link, message.feed)
                 case Arrived():
                     parts.delivery.acknowledge(link, message.messages)
                 case Resume():
@@ -258,12 +259,12 @@ class Dispatch:
                     parts.interests.take_interest(link, message)
                 case Interested():
                     parts.interests.add_interest(link, message)
-                case AskPassed() if message.of is not None:
+                case AskPassed() if message.of in (None, parts.contact.id):
+                    parts.rendezvous.progress.ask(link, message.publisher, message.number, message.of)
+                case AskPassed():
                     parts.heads.ask_passed(link, message)
                 case Lead():
                     parts.heads.lead(link, message)
-                case AskPassed():
-                    parts.rendezvous.progress.ask(link, message.publisher, message.number)
                 case Beat():
                     link.send(parts.heartbeats.answer(message))
                 case AskStatus():
@@ -297,6 +298,7 @@ class Dispatch:
         """Raise Refused where a peer may have no template more, by whichever of its links."""
         links = self._parts.exchange.links_of(peer)
         posted = sum(self._parts.rendezvous.conditions.feeds(link, standby=standby) for link in links)
+        posted += sum(map(self._parts.heads.waiting, links))
         posted_bytes = sum(self._parts.rendezvous.conditions.templates_bytes(link) for link in links) + size_bytes
         # What is fed at one holder stands by at all others.
         self._parts.quotas.of_peer(peer).post(posted // (REPLICAS - 1) if standby else posted, posted_bytes)

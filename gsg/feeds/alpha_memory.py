@@ -19,7 +19,7 @@ from ..errors import PeerMisbehaved
 from ..tuples.features import Template
 from ..tuples.long_constants import Remains, size_of
 from ..tuples.terms import Tuple
-from ..wire.exchange import PeerLink, answer_of, show
+from ..wire.exchange import FannedOut, PeerLink, answer_of, show
 from ..wire.messages import Deltas, Done, Event, InsertCondition, Snapshot, Test
 from .feed import AlphaFeed, Differences
 from .union import Union
@@ -272,7 +272,12 @@ class Source:
                 not_by=not_by or [],
             )
         )
-        await answer_of(self.link, answer, Done)
+        try:
+            await answer_of(self.link, answer, Done)
+        except FannedOut as fanned_out:
+            if of is None and not standby:
+                raise
+            raise PeerMisbehaved(f"{fanned_out}, which was asked for {'what it passes on' if of else 'a standby'}") from None
 
     def check_facts(self, facts: Sequence[Remains]) -> None:
         """Raise PeerMisbehaved when the feed brings what its template does not match."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import dht
 
-from ..errors import PeerUnreachable, Refused
+from ..errors import PeerUnreachable, Refused, RemoteError
 from ..placement.holders import Holders
 from ..rendezvous.fan_out.parts import REFUSALS
 from ..wire.exchange import Exchange, FannedOut, show
@@ -120,7 +120,7 @@ class Establishing:
         self.links.remove_feed(asked.link)
         self._enter(source)
         try:
-            await source.post(anchor, of=source.holder.id, came_to=source.came_to, sequence=by.sequence)
+            await self._post_at_head(source, anchor, by.sequence)
             await self._until_whole(source)
         except (PeerUnreachable, Refused) as error:
             log.info("%s does not pass on what %s feeds: %s", show(by.head), show(source.holder), error)
@@ -130,6 +130,15 @@ class Establishing:
             self.end_feed(source)
             raise
         return True
+
+    async def _post_at_head(self, source: PartSource, anchor: int, sequence: int) -> None:
+        """Raises PeerUnreachable, or Refused for whatever else a head answers: only its rendezvous may name another peer."""
+        try:
+            await source.post(anchor, of=source.holder.id, came_to=source.came_to, sequence=sequence)
+        except PeerUnreachable:
+            raise
+        except RemoteError as error:
+            raise Refused(str(error)) from None
 
     async def _until_whole(self, source: Source) -> None:
         loading = source.loading

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable, Mapping
 from itertools import chain, count
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -208,11 +208,13 @@ class Feeds:
     # --- what other peers tell --------------------------------------------------------------------------------------------
 
     def receive(self, link: PeerLink, message: FromRendezvous) -> None:
-        """What a rendezvous tells. Raises PeerMisbehaved."""
+        """What a rendezvous tells, or a head in its place. Raises PeerMisbehaved."""
+        by_head: Hashable | None = None
         match message:
             case Happened():
                 if self.events.accept(link, message):
-                    self.order.take_events(link, message, self._parts.way_of(link, message, self._sources) if self._parts else None)
+                    by_head = self._parts.way_of(link, message, self._sources) if self._parts else None
+                    self.order.take_events(link, message, by_head)
             case Deltas():
                 if (source := self.source_by(link, message.feed)) is not None:
                     self._facts.take_deltas(link, source, message)
@@ -236,11 +238,12 @@ class Feeds:
                     self._matcher.note_missed(memory, message.events)
             case Moved():
                 source = self._sources.get(message.feed)
-                if self.source_by(link, message.feed) is not None or is_of(source, link):
-                    assert source is not None, "one of both"
+                # Of a feed by way of a head it is the rendezvous that says so, not the head.
+                says_so = is_of(source, link) if isinstance(source, PartSource) else self.source_by(link, message.feed) is source
+                if source is not None and says_so:
                     self._follow_rendezvous(source, message)
-        # Behind what this peer makes of it: what cannot be has ended the link by then.
-        if self.heads is not None:
+        # Behind what this peer makes of it: what cannot be has ended the link by then. Nothing is passed on a second time.
+        if self.heads is not None and by_head is None:
             self.heads.receive(link, message)
 
     def _follow_rendezvous(self, source: Source, moved: Moved) -> None:
@@ -258,15 +261,15 @@ class Feeds:
     def forget_link(self, link: PeerLink) -> None:
         """A link is gone: what it fed is set up anew, and what comes by others waits a moment at most for what it had to bring."""
         self._broken[link] = None
+        if ways := self._parts.ways_by(link):
+            # Who sends what was not brought does so as soon as the feeds are posted again.
+            self._start_task(self._after(NEXT_S, self._end_broken_ways, ways))
         for source in [source for source in self._sources.values() if comes_by(source, link)]:
             self.resync.end_wait(source)
             if source.holder.id == link.contact.id:
                 self._broken_feeds.add_feed(link, source.memory, source.number)
             if self.heads is not None:
                 self.heads.end_feed(link, source.number)
-            if isinstance(source, PartSource):
-                # Who sends what it had not brought does so as soon as the feed is posted again.
-                self._start_task(self._after(NEXT_S, self._end_way, source.way))
             if isinstance(source, Standby):
                 self.standbys.end_standby(source)
                 self.standbys.check_memory(source.memory)
@@ -354,6 +357,12 @@ class Feeds:
         for link in (source.link, source.rendezvous) if isinstance(source, PartSource) else (source.link,):
             with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
                 link.send(RemoveCondition(number))
+
+    def _end_broken_ways(self, ways: Mapping[HeadWay, Collection[PartSource]]) -> None:
+        """One of both links of these ways broke a while ago, by which these feeds came: another feed may come by one again."""
+        for way, sources in ways.items():
+            if self._parts.come_by_no_more(way, sources):
+                self._end_way(way)
 
     def _end_way(self, way: HeadWay) -> None:
         """Nothing comes by a head any more."""

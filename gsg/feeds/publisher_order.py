@@ -196,11 +196,11 @@ class PublisherOrder(Generic[Payload]):
         return self._settled(delivered)
 
     def note_passed(self, way: Way, publisher: bytes, number: int) -> list[Payload]:
-        """A rendezvous says how far a publisher has come by it; returns what is to be delivered now."""
+        """A rendezvous answers how far a publisher has come by it; returns what is to be delivered now."""
         stream = self._streams.get(publisher)
-        if stream is None:
-            return []
-        asked = stream.asked.pop(way, 0)
+        if stream is None or way not in stream.asked:
+            return []  # an answer to nothing is nothing
+        asked = stream.asked.pop(way)
         # It says less than it was asked for only where it will not say more.
         _has_come(stream, way, max(number, asked))
         if stream.held and stream.wanted.get(way, 0) > stream.come.get(way, 0):

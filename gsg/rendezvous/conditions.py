@@ -78,7 +78,7 @@ class Conditions:
         if asked.standby:
             feed = StandbyFeed(subscriber, asked.feed, posting)
         elif self.fan_outs is not None and (head := self.fan_outs.head_for(posting, subscriber, asked)) is not None:
-            feed = PartFeed(subscriber, asked.feed, posting, head)
+            feed = PartFeed(subscriber, asked.feed, posting, head, events_only=asked.events_only)
         else:
             feed = self._direct_feed(subscriber, asked, posting)
         self._add(feed)
@@ -163,9 +163,11 @@ class Conditions:
             self.remove_condition(subscriber, number)
 
     def give_events_to(self, instead: Subscriber, subscriber: Subscriber) -> None:
-        """Post all that a subscriber has for another one too, for events alone."""
+        """Post all that a subscriber has for another one too, for events alone; but not what is passed on to it: of that its
+        rendezvous tells it."""
         for number, feed in self._of_subscriber.get(subscriber, {}).items():
-            self._add((StandbyFeed if type(feed) is StandbyFeed else EventFeed)(instead, number, feed.posting))
+            if feed.posting.facts is None:
+                self._add((StandbyFeed if type(feed) is StandbyFeed else EventFeed)(instead, number, feed.posting))
 
     # --- what is there ----------------------------------------------------------------------------------------------------
 

@@ -153,6 +153,6 @@ class EventBatch:
             run.append(event)
         add(run, of_run)
         if in_order:
-            directly = any(subscriber in fan_outs.members for subscriber in filling)
+            directly = any(subscriber in fan_outs.member_feeds for subscriber in filling)
             fan_outs.note_sent(self.publisher, matched[-1][0].number, by_heads=bool(passed_on), directly=directly)
         return messages

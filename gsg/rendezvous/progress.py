@@ -6,6 +6,8 @@ A subscriber that is fed by several rendezvous asks those by which its publisher
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from ..wire.messages import Passed
 from .feed import Subscriber
 
@@ -14,9 +16,13 @@ PUBLISHERS = 4_096
 WAITING = 100_000
 """Questions that wait at a rendezvous for their number to pass; beyond, they are answered at once with what has passed."""
 WAITING_EACH = 1_000
-"""So many of one subscriber, which has one for each publisher of whom something waits there: nobody fills the places of others. It
+"""So many of one asker, which has one for each publisher of whom something waits there: nobody fills the places of others. It
 is as many as are answered after what is kept for a subscriber; beyond, the first are not answered. Of questions, the one that waits
 for the longest is answered with what has passed, as its publisher may have died."""
+
+
+_Asker: TypeAlias = tuple[Subscriber, "bytes | None"]
+"""A subscriber, and ``of`` of its question."""
 
 
 class Progress:
@@ -25,11 +31,12 @@ class Progress:
     def __init__(self) -> None:
         self._last: dict[bytes, int] = {}
         """Limit: PUBLISHERS."""
-        self._asking: dict[Subscriber, dict[bytes, int]] = {}
-        """Which number of which publisher each subscriber waits for, the question that waits for the longest first. Limits: WAITING
-        together, WAITING_EACH of one subscriber."""
-        self._of_held: dict[Subscriber, dict[bytes, Passed]] = {}
-        """Answers for those whose deltas are kept for now, by publisher: they come after these. Limit: WAITING_EACH of each."""
+        self._asking: dict[_Asker, dict[bytes, int]] = {}
+        """Which number of which publisher each asker waits for, the question that waits for the longest first. Limits: WAITING
+        together, WAITING_EACH of one asker."""
+        self._of_held: dict[Subscriber, dict[tuple[bytes, bytes | None], Passed]] = {}
+        """Answers for those whose deltas are kept for now, by publisher and ``of``: they come after these. Limit: WAITING_EACH of
+        each."""
         self.answers: list[tuple[Subscriber, Passed]] = []
         """To be sent after everything that was forwarded."""
 
@@ -40,43 +47,50 @@ class Progress:
             del self._last[next(iter(self._last))]
         # What is sent again after a failure comes with an old number.
         self._last[publisher] = number = number if before is None or number > before else before
-        for subscriber in [one for one, asking in self._asking.items() if asking.get(publisher, number + 1) <= number]:
-            self._end_question(subscriber, publisher)
-            self._answer(subscriber, publisher)
+        for asker in [one for one, asking in self._asking.items() if asking.get(publisher, number + 1) <= number]:
+            self._end_question(asker, publisher)
+            self._answer(asker, publisher)
 
-    def ask(self, subscriber: Subscriber, publisher: bytes, number: int) -> None:
-        """A subscriber asks to be told when everything up to a number has been forwarded."""
+    def ask(self, subscriber: Subscriber, publisher: bytes, number: int, of: bytes | None = None) -> None:
+        """A subscriber asks to be told when everything up to a number has been forwarded. ``of``: for those whom it feeds as a
+        head, which is no question of its own; the answer repeats it."""
+        asker = subscriber, of
         if self._last.get(publisher, 0) < number:
-            self._end_question(subscriber, publisher)
-            asking, waiting = self._asking.get(subscriber), sum(map(len, self._asking.values()))
+            self._end_question(asker, publisher)
+            asking, waiting = self._asking.get(asker), sum(map(len, self._asking.values()))
             if asking and (len(asking) >= WAITING_EACH or waiting >= WAITING):
                 waiting -= 1
-                self._end_question(subscriber, oldest := next(iter(asking)))
-                self._answer(subscriber, oldest)
+                self._end_question(asker, oldest := next(iter(asking)))
+                self._answer(asker, oldest)
             if waiting < WAITING:
-                self._asking.setdefault(subscriber, {})[publisher] = number
+                self._asking.setdefault(asker, {})[publisher] = number
                 return
-        self._answer(subscriber, publisher)
+        self._answer(asker, publisher)
 
-    def last(self, publisher: bytes) -> int:
-        """The last number of a publisher that has passed; 0 where it is not known."""
-        return self._last.get(publisher, 0)
+    def first_wanted(self, publisher: bytes) -> int | None:
+        """The first number of a publisher that anybody waits for."""
+        return min((asking[publisher] for asking in self._asking.values() if publisher in asking), default=None)
 
-    def _end_question(self, subscriber: Subscriber, publisher: bytes) -> None:
-        asking = self._asking.get(subscriber, {})
+    def _end_question(self, asker: _Asker, publisher: bytes) -> None:
+        asking = self._asking.get(asker, {})
         if asking.pop(publisher, None) is not None and not asking:
-            del self._asking[subscriber]
+            del self._asking[asker]
 
-    def _answer(self, subscriber: Subscriber, publisher: bytes) -> None:
-        passed = Passed(publisher, self._last.get(publisher, 0))
+    def _answer(self, asker: _Asker, publisher: bytes) -> None:
+        subscriber, of = asker
+        self.answer(subscriber, Passed(publisher, self._last.get(publisher, 0), of))
+
+    def answer(self, subscriber: Subscriber, passed: Passed) -> None:
+        """Answer a subscriber after everything that was forwarded to it, what is kept for it included."""
         kept = self._of_held.get(subscriber)
         if kept is None:
             self.answers.append((subscriber, passed))
             return
-        kept.pop(publisher, None)
+        about = passed.publisher, passed.of
+        kept.pop(about, None)
         if len(kept) >= WAITING_EACH:
             del kept[next(iter(kept))]
-        kept[publisher] = passed
+        kept[about] = passed
 
     def take_answers(self) -> list[tuple[Subscriber, Passed]]:
         """The answers that may be sent."""
@@ -98,4 +112,5 @@ class Progress:
     def drop_subscriber(self, subscriber: Subscriber) -> None:
         """The subscriber is gone, and its questions."""
         self._of_held.pop(subscriber, None)
-        self._asking.pop(subscriber, None)
+        for asker in [asker for asker in self._asking if asker[0] is subscriber]:
+            del self._asking[asker]

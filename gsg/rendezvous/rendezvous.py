@@ -110,7 +110,6 @@ class Rendezvous:
                 self.progress.advance(*said)
             if self._by_heads or self._directly:
                 self.fan_outs.note_sent(*said, by_heads=self._by_heads, directly=self._directly)
-                self._by_heads = self._directly = False
         return made
 
     def _change_until(self, ends_s: float, change: Change, numbers: Sequence[int]) -> int:
@@ -143,8 +142,9 @@ class Rendezvous:
 
     def _begin_message(self, origin: Origin | None) -> None:
         """What changes from now on is what this message says; without one, it is news to this peer alone."""
+        self._by_heads = self._directly = False
         if origin is not self._said:
-            self._said, self._origin = origin, self.fan_outs.named(origin)
+            self._said, self._origin = origin, self.fan_outs.with_predecessors(origin)
             self._nth += 1
 
     def _changed(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
@@ -166,7 +166,7 @@ class Rendezvous:
 
     def _match_fact(self, under: KeyPostings, fact: Tuple, sign: int, stamp: int, seen: Seen | None = None) -> None:
         """Add a change of a fact to the feeds of all that it matches; ``seen``: what it is to each reader, where that differs."""
-        fanned, members = self.fan_outs.fanned, self.fan_outs.members
+        fanned, member_feeds = self.fan_outs.fanned, self.fan_outs.member_feeds
         for postings in under.table.matching(fact):
             for posting in postings.candidates(fact):
                 if posting.test is None or self.conditions.tests.passes(posting, fact, None):
@@ -177,7 +177,7 @@ class Rendezvous:
                             self.fan_outs.tell_directly(posting, seen.readers)
                     for feed in posting.feeds:
                         if type(feed) is Feed:
-                            if members and feed.subscriber in members:
+                            if member_feeds and feed.subscriber in member_feeds:
                                 self._directly = True
                             if seen is not None:
                                 sign, stamp = seen.by(reader_of(feed.subscriber), among_several=posting.anchor is None)
@@ -187,16 +187,14 @@ class Rendezvous:
                             if feed.add_delta(fact, sign, self._nth, self._origin, stamp):
                                 self._dirty.append(feed)
 
-    def pass_on_changes(
-        self, feeds: Iterable[AnyFeed], facts: Sequence[Tuple], signs: Sequence[int], origin: Origin | None
-    ) -> None:
+    def pass_on_changes(self, feeds: Iterable[AnyFeed], changes: Sequence[tuple[Tuple, int]], origin: Origin | None) -> None:
         """What this peer is fed itself has changed, as ``origin`` has said, and these are fed by it."""
         # As one message: what comes of it is said by its own origin, whose order here is that of the rendezvous.
         self._said = self._origin = origin
         self._nth += 1
         for feed in feeds:
             if type(feed) is Feed:
-                for fact, sign in zip(facts, signs, strict=True):
+                for fact, sign in changes:
                     if feed.add_delta(fact, sign, self._nth, origin):
                         self._dirty.append(feed)
 

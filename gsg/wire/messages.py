@@ -5,7 +5,7 @@
                                 RemoveCondition, Resume             ByHead
     rendezvous -> subscriber    Snapshot, Deltas, Happened, Gap, Missed, Moved
     subscriber -> rendezvous    AskPassed                           answered by Passed, after all that was forwarded before
-    rendezvous -> head          Lead: fan_out.py in gsg/rendezvous
+    rendezvous -> head          Lead (gsg/rendezvous/fan_out/parts.py)
     subscriber -> head          InsertCondition, AskPassed ``of`` a rendezvous
     holder     -> holder        Replicate, Buried                   answered by Done or Failed
     holder     -> holder        AskRanges, AskKeys                  answered by Differ
@@ -44,6 +44,15 @@ from .topic_messages import NAMING, EnrolMember, Inject, Members, TopicMessage, 
 After: TypeAlias = list[tuple[bytes, int, int]]
 """Rendezvous, and for each the last number that a publisher has sent there, and the last of an event, 0 for none of late: what
 comes from them up to there may belong before this. Where something only stands by (:mod:`gsg.feeds.standbys`), only events come."""
+
+PublisherId: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=dht.ID_BYTES)]
+"""A publisher where others ask about it; what stands there for none in particular is shorter."""
+NOT_BY = 8
+"""Heads that a subscriber says have refused it: a few are asked at most (gsg/rendezvous/fan_out/parts.py)."""
+Ordinal: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
+"""How many messages came before one. What is said of a feed goes on to others with one more or less, and must fit there too."""
+LastOrdinal: TypeAlias = Annotated[int, msgspec.Meta(ge=-1, le=1 << 62)]
+"""That of the last one that came; -1 where none did."""
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -202,13 +211,13 @@ class InsertCondition(_Message, tag=7, frozen=True):
     """The feed that stands by with you until now, if there is one; it is about to end."""
     again: list[int] = []
     """Feeds in whose place this one is, as the links by which they came broke: tell me of the events that they had not brought."""
-    of: bytes | None = None
+    of: PeerId | None = None
     """Of a head: the rendezvous whose feed it is to pass on."""
-    came_to: int = -1
+    came_to: LastOrdinal = -1
     """The last position of what a head has passed on for the feed in whose place this one is: tell me of the events since."""
-    sequence: int = 0
+    sequence: Ordinal = 0
     """Of a head: the number of the first Deltas that are to be told, where it knows all since then; ``came_to`` of the events."""
-    not_by: list[bytes] = []
+    not_by: Annotated[list[PeerId], msgspec.Meta(max_length=NOT_BY)] = []
     """Heads that have not taken this condition."""
 
 
@@ -263,7 +272,7 @@ class Happened(_Message, tag=12, frozen=True):
     feeds: list[list[int]]
     after: After = []
     """As in Flash."""
-    position: int = -1
+    position: LastOrdinal = -1
     """Of what heads pass on: how many such messages there were before at its rendezvous."""
     for_readers: bool = False
     """Whether these are for named readers, and passed on to nobody."""
@@ -281,10 +290,10 @@ class AskPassed(_Message, tag=30, frozen=True):
     Number 0 has always passed: whatever stands for the publisher then, the answer says that you have nothing more for me by now.
     """
 
-    publisher: bytes
+    publisher: PublisherId
     number: int
-    of: bytes | None = None
-    """Of a head: the rendezvous by which it passed."""
+    of: PeerId | None = None
+    """Of a head: the rendezvous by which it passed. Of the rendezvous itself: it is a head that asks, for those whom it feeds."""
 
 
 class Passed(_Message, tag=31, frozen=True):
@@ -293,9 +302,9 @@ class Passed(_Message, tag=31, frozen=True):
     A number less than the one asked for says that the sender will not say more.
     """
 
-    publisher: bytes
+    publisher: PublisherId
     number: int
-    of: bytes | None = None
+    of: PeerId | None = None
     """As in AskPassed."""
 
 
@@ -325,17 +334,18 @@ class ByHead(_Message, tag=36, frozen=True):
 
     request: int
     head: dht.Contact
-    position: int
-    sequence: int
+    position: Ordinal
+    sequence: Ordinal
     """The number of the next Deltas that the head gets."""
 
 
 class Lead(_Message, tag=37, frozen=True):
-    """Pass on what comes by this feed of yours to those who ask you for it, or do so no more; so many such messages came before."""
+    """Pass on what comes by this feed of yours to those who ask you for it, or, where ``leads`` is false, do so no more."""
 
     feed: int
     leads: bool
-    position: int
+    position: Ordinal
+    """How many messages of events were passed on before by any head: that of the next one, as Happened has it."""
 
 
 class Moved(_Message, tag=17, frozen=True):

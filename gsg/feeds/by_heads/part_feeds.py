@@ -56,24 +56,36 @@ class PartLinks:
         self._links_from = links_from
         self._rendezvous = FeedingLinks()
         """Bounded by the feeds, as the next."""
-        self._ways: dict[bytes, dict[HeadWay, int]] = {}
-        """By rendezvous, with how many feeds come by each."""
+        self._ways: dict[bytes, dict[HeadWay, set[PartSource]]] = {}
+        """By rendezvous, with the feeds that come by each."""
 
     def add_feed(self, source: PartSource) -> None:
         """A feed comes by a head."""
         self._rendezvous.add_feed(source.rendezvous)
-        ways = self._ways.setdefault(source.holder.id, {})
-        ways[source.way] = ways.get(source.way, 0) + 1
+        self._ways.setdefault(source.holder.id, {}).setdefault(source.way, set()).add(source)
 
     def remove_feed(self, source: PartSource) -> bool:
         """It ends; whether it was the last one by its way."""
         if source.rendezvous in self._rendezvous:
             self._rendezvous.remove_feed(source.rendezvous)
-        ways = self._ways.get(source.holder.id, {})
-        if source.way not in ways:
-            return False
-        ways[source.way] -= 1
-        return not ways[source.way]
+        sources = self._ways.get(source.holder.id, {}).get(source.way, set())
+        if source not in sources:
+            return False  # its way was forgotten, and may be that of another feed by now
+        sources.remove(source)
+        return not sources
+
+    def ways_by(self, link: PeerLink) -> dict[HeadWay, set[PartSource]]:
+        """The ways of the feeds that come by a link, be it that of the head or that of the rendezvous, and these feeds."""
+        found: dict[HeadWay, set[PartSource]] = {}
+        for ways in self._ways.values():
+            for way, sources in ways.items():
+                if by_link := {source for source in sources if comes_by(source, link)}:
+                    found[way] = by_link
+        return found
+
+    def come_by_no_more(self, way: HeadWay, sources: Collection[PartSource]) -> bool:
+        """Whether nothing comes by a way but these feeds, if they have not ended."""
+        return self._ways.get(way[1], {}).get(way, set()) <= set(sources)
 
     def __bool__(self) -> bool:
         return bool(self._ways)

@@ -14,9 +14,9 @@ from ...wire.messages import Beat
 from .parts import FanOuts
 
 LOOK_S = 0.5
-"""How often heads are looked at, while there are any with members."""
+"""How often heads are looked at, while anything is fanned out."""
 SLOW_S = 1.0
-"""How long a head may keep its part waiting. Those that answer late only because this peer was stopped are asked once more."""
+"""How long a head may take no more, or owe an answer. With LOOK_S, a part waits so long at most for one that is dead or slow."""
 
 
 class HeadWatch:
@@ -26,9 +26,9 @@ class HeadWatch:
         self._fan_outs = fan_outs
         self._flush = flush
         self._owed: dict[PeerLink, tuple[float, asyncio.Future[Answer]]] = {}
-        """What each head owes, and since when. Bounded by the heads."""
+        """What each head owes, and since when. Bounded by the heads, as the next."""
         self._full_s: dict[PeerLink, float] = {}
-        """Since when a link has taken no more. Bounded by the heads."""
+        """Since when a link has taken no more."""
         self._worker = Worker(start_task, self._watch)
 
     def wake(self) -> None:
@@ -37,43 +37,35 @@ class HeadWatch:
 
     async def _watch(self) -> None:
         clock = asyncio.get_running_loop().time
-        while True:
-            heads = [
-                (posting, head, head.subscriber)
-                for posting, fan_out in self._fan_outs.fanned.items()
-                for head, part in fan_out.heads.items()
-                if part
-            ]
-            if not heads:
-                self._owed.clear()
-                self._full_s.clear()
-                return
+        while self._fan_outs.fanned:
             due_s = clock() + LOOK_S
             await asyncio.sleep(LOOK_S)
-            now_s = clock()
-            was_stopped = now_s > due_s + LOOK_S
-            slow = (
-                set()
-                if was_stopped
-                else {link for _, _, link in heads if isinstance(link, PeerLink) and self._is_slow(link, now_s)}
-            )
-            for posting, head, link in heads:
-                if link in slow and head in self._fan_outs.fanned[posting].heads:
-                    self._fan_outs.dismiss(posting, head)
-            if slow:
-                self._flush()
-            self._ask({link for _, _, link in heads if isinstance(link, PeerLink) and link not in slow}, now_s)
+            self.look(clock(), was_stopped=clock() > due_s + LOOK_S)
+        self._owed.clear()
+        self._full_s.clear()
+
+    def look(self, now_s: float, *, was_stopped: bool = False) -> None:
+        """Dismiss the heads that are slow, unless this peer itself was stopped for a while; ask those that owe nothing."""
+        heads = [
+            (posting, head, head.subscriber)
+            for posting, fan_out in self._fan_outs.fanned.items()
+            for head, part in fan_out.heads.items()
+            if part and isinstance(head.subscriber, PeerLink)
+        ]
+        links = {link for _, _, link in heads}
+        self._owed = {link: owed for link, owed in self._owed.items() if link in links and not owed[1].done()}
+        self._full_s = {link: self._full_s.get(link, now_s) for link in links if link.congested}
+        slow = set() if was_stopped else {link for link in links if self._is_slow(link, now_s)}
+        for posting, head, link in heads:
+            if link in slow:
+                self._fan_outs.dismiss(posting, head)
+        for fan_out in self._fan_outs.fanned.values():
+            fan_out.kept.forget_old(now_s)
+        if slow:
+            self._flush()
+        for link in links - slow - self._owed.keys():
+            self._owed[link] = now_s, link.ask(lambda request: Beat(request, 0))
 
     def _is_slow(self, link: PeerLink, now_s: float) -> bool:
-        owed = self._owed.get(link)
-        if owed is not None and not owed[1].done() and owed[0] + SLOW_S <= now_s:
-            return True
-        if not link.congested:
-            self._full_s.pop(link, None)
-            return False
-        return self._full_s.setdefault(link, now_s) + SLOW_S <= now_s
-
-    def _ask(self, links: set[PeerLink], now_s: float) -> None:
-        self._owed = {link: owed for link, owed in self._owed.items() if link in links and not owed[1].done()}
-        for link in links - self._owed.keys():
-            self._owed[link] = now_s, link.ask(lambda request: Beat(request, 0))
+        owed_s, _ = self._owed.get(link, (now_s, None))
+        return min(owed_s, self._full_s.get(link, now_s)) + SLOW_S <= now_s

@@ -19,6 +19,7 @@ class KeptEvents:
     """The events that were passed on of late, for whoever comes in the middle; ``room`` is what those of all templates have."""
 
     def __init__(self, room: Room) -> None:
+        self._all = room
         self._room = Room(KEPT_BYTES, room, each_bytes=0)
         self._kept: deque[tuple[int, float, int, Happened]] = deque()
         """Position, time, length, and the events. Limits: KEPT_EVENTS, KEPT_BYTES, BACK_S; beyond, the oldest go, and are counted
@@ -30,17 +31,28 @@ class KeptEvents:
     def keep(self, position: int, message: Happened, now_s: float) -> None:
         """Events are passed on at a position."""
         size = sum(size_bytes(event.items) + len(event.text or "") for event in message.events)
-        while self._kept and self._kept[0][1] + BACK_S < now_s:
-            self._drop()
+        self.forget_old(now_s)
+        if not self._all.has(size - self._room.taken_bytes):
+            # Those of other templates have all the room: it would not be there if everything else went.
+            self._lost.append((position, len(message.events)))
+            return
         while self._kept and (self._count + len(message.events) > KEPT_EVENTS or not self._room.has(size)):
             lost = self._drop()
             self._lost.append((lost[0], len(lost[3].events)))
         if not self._room.has(size):
-            self._lost.append((position, len(message.events)))  # those of other templates have all the room
+            self._lost.append((position, len(message.events)))
             return
         self._kept.append((position, now_s, size, message))
         self._count += len(message.events)
         self._room.take(size)
+
+    def __bool__(self) -> bool:
+        return bool(self._kept)
+
+    def forget_old(self, now_s: float) -> None:
+        """Forget those that nobody waits for any more."""
+        while self._kept and self._kept[0][1] + BACK_S < now_s:
+            self._drop()
 
     def _drop(self) -> tuple[int, float, int, Happened]:
         oldest = self._kept.popleft()
@@ -57,6 +69,7 @@ class KeptEvents:
 
     def since(self, came_to: int, feed: int, now_s: float) -> Iterator[Message]:
         """What a feed is to be told that has come to a position: how much is gone, and the events behind it."""
+        self.forget_old(now_s)
         if lost := sum(events for position, events in self._lost if position > came_to):
             yield Missed(feed, lost)
         for position, at_s, _, message in self._kept:

@@ -18,7 +18,6 @@ subscribers there are. A head serves from its own alpha memory (gsg/feeds/by_hea
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from math import isqrt
 
@@ -35,14 +34,14 @@ MOST_DIRECT = 64
 DIRECT_AGAIN = 32
 """With so many, or fewer, it is sent directly again."""
 PARTS = 64
-"""Parts, and so heads, of one template."""
+"""Parts, and so heads, of one template; a subscriber more goes to the smallest part."""
 REFUSALS = 3
 """Heads that may have refused a subscriber; then it is fed directly."""
 PUBLISHERS = 4_096
 """Publishers of whom it is remembered how far they have come by heads, and directly; beyond, the one that was silent the longest is
 forgotten."""
 LOOK_AGAIN = 1.25
-"""So many times as many feeds does a template have, most of which are of few peers, when these peers are counted again."""
+"""Where more than MOST_DIRECT feeds are of fewer peers, the peers are counted again at so many times as many feeds: not at each."""
 
 BY_HEADS, DIRECTLY = b"h", b"d"
 """Put behind the id of a rendezvous where it is named (:data:`~gsg.wire.messages.After`): what it sent by heads, or by itself."""
@@ -51,11 +50,14 @@ BY_HEADS, DIRECTLY = b"h", b"d"
 class PartFeed(EventFeed):
     """The share in a posting of a subscriber that a head feeds: only what the head does not pass on goes to it directly."""
 
-    __slots__ = ("head",)
+    __slots__ = ("events_only", "head", "is_released")
 
-    def __init__(self, subscriber: Subscriber, number: int, posting: Posting, head: AnyFeed) -> None:
+    def __init__(self, subscriber: Subscriber, number: int, posting: Posting, head: AnyFeed, *, events_only: bool) -> None:
         super().__init__(subscriber, number, posting)
         self.head = head
+        self.events_only = events_only
+        self.is_released = False
+        """Whether its subscriber was asked to post again: once is enough."""
 
 
 class FanOut:
@@ -68,22 +70,22 @@ class FanOut:
         """The part of each head. Limit: PARTS; the members are bounded as feeds are."""
         self.of_peer: dict[bytes, dict[PartFeed, None]] = {}
         """The members of all parts, also of those that have lost their head."""
-        self.members = 0
+        self.member_count = 0
         self.leading: dict[AnyFeed, None] = {}
-        """Heads, and those that were, whose peers pass things on as far as known. They are subscribers."""
+        """Heads, and those that were, that have been told to pass on and not yet to stop. Bounded by the feeds, as the next."""
         self.unfit: set[AnyFeed] = set()
-        """Feeds of peers that were too slow as heads: until they end."""
+        """Feeds of peers that were too slow as heads: they are none again before they post anew."""
         self.kept = KeptEvents(room)
 
     @property
     def subscribers(self) -> int:
         """How many there are: those that are fed directly, and members. Whoever is just changing counts twice."""
-        return len(self._posting.feed_numbers()) + self.members
+        return len(self._posting.feed_numbers()) + self.member_count
 
     @property
     def wants_heads(self) -> bool:
-        """Whether whoever comes is to be a head."""
-        return len(self.heads) < min(PARTS, isqrt(self.subscribers) + 1)
+        """Whether there are to be more heads for those who are here."""
+        return len(self.heads) < wanted_heads(self.subscribers)
 
     def feeds(self) -> Iterator[PartFeed]:
         """The members' feeds."""
@@ -102,8 +104,8 @@ class FanOuts:
         """How many messages of events were passed on."""
         self.cut = self.dismissed = 0
         """Templates that were cut, and heads that were slow, since the start."""
-        self.members: Counter[Subscriber] = Counter()
-        """How many feeds each subscriber has that heads feed."""
+        self.member_feeds: dict[Subscriber, int] = {}
+        """How many feeds each subscriber has that heads feed. Bounded by the subscribers."""
         self.fanned: dict[Posting, FanOut] = {}
         """The postings that are fanned out. Bounded by the postings."""
         self._send = send
@@ -138,8 +140,8 @@ class FanOuts:
         fan_out = self.fanned[feed.posting]
         fan_out.heads[feed.head][feed] = None
         fan_out.of_peer.setdefault(reader_of(feed.subscriber), {})[feed] = None
-        fan_out.members += 1
-        self.members[feed.subscriber] += 1
+        fan_out.member_count += 1
+        self.member_feeds[feed.subscriber] = self.member_feeds.get(feed.subscriber, 0) + 1
         if feed.head not in fan_out.leading:
             fan_out.leading[feed.head] = None
             self._send(feed.head.subscriber, Lead(feed.head.number, True, self.position))
@@ -171,8 +173,10 @@ class FanOuts:
             del of_peer[feed]
             if not of_peer:
                 del fan_out.of_peer[peer]
-            fan_out.members -= 1
-            self.members -= Counter((feed.subscriber,))
+            fan_out.member_count -= 1
+            self.member_feeds[feed.subscriber] -= 1
+            if not self.member_feeds[feed.subscriber]:
+                del self.member_feeds[feed.subscriber]
         else:
             fan_out.unfit.discard(feed)
             fan_out.leading.pop(feed, None)
@@ -181,7 +185,7 @@ class FanOuts:
             fan_out.is_cut = False
             fan_out.heads.clear()
             self._release(list(fan_out.feeds()))
-        if not fan_out.is_cut and not fan_out.members:
+        if not fan_out.is_cut and not fan_out.member_count:
             for head in list(fan_out.leading):
                 self._end_lead(fan_out, head)
             fan_out.kept.clear()
@@ -193,7 +197,7 @@ class FanOuts:
         self.cut += 1
         # A head that has facts feeds those as well who ask for events alone.
         feeds = sorted(posting.feeds, key=lambda feed: type(feed) is not Feed)
-        wanted = min(PARTS, isqrt(len(posting.feed_numbers()) - 1) + 1)
+        wanted = wanted_heads(len(posting.feed_numbers()))
         leading: set[Subscriber] = set()
         for feed in feeds:
             if len(leading) < wanted and feed.subscriber not in leading and self._may_lead(feed, fan_out):
@@ -210,6 +214,10 @@ class FanOuts:
         """These are to post again, here: what they have goes on until then."""
         assert self.own is not None, "something is fanned out"
         for feed in feeds:
+            if isinstance(feed, PartFeed):
+                if feed.is_released:
+                    continue
+                feed.is_released = True
             self._send(feed.subscriber, Moved(feed.number, self.own, leaves=False))
 
     def _end_lead(self, fan_out: FanOut, head: AnyFeed) -> None:
@@ -231,7 +239,7 @@ class FanOuts:
         """A fact for these readers comes or goes: none of them gets it from a head, or passes it on."""
         fan_out = self.fanned[posting]
         for peer in readers:
-            self._release(feed for feed in fan_out.of_peer.get(peer, ()) if feed.subscriber)
+            self._release(feed for feed in fan_out.of_peer.get(peer, ()) if not feed.events_only)
         for head in [head for head in fan_out.leading if type(head) is Feed and reader_of(head.subscriber) in readers]:
             self._end_lead(fan_out, head)
         for head in [head for head in fan_out.heads if type(head) is Feed and reader_of(head.subscriber) in readers]:
@@ -271,8 +279,8 @@ class FanOuts:
         named = ((BY_HEADS, by_heads), (DIRECTLY, directly))
         return [(self.own.id + which, last, last) for which, last in named if last]
 
-    def named(self, origin: Origin | None) -> Origin | None:
-        """Where facts come from, with what came before them here."""
+    def with_predecessors(self, origin: Origin | None) -> Origin | None:
+        """Where facts come from, with what came before them here by heads and directly."""
         if not self.fanned or origin is None or not (before := self.come_before(origin.publisher)):
             return origin
         return Origin(origin.publisher, origin.number, [*before, *origin.after])
@@ -285,6 +293,11 @@ class FanOuts:
         # What is sent again has an old number.
         by_heads_to, directly_to = number if by_heads else 0, number if directly else 0
         self._last[publisher] = max(by_heads_to, last_by_heads), max(directly_to, last_directly)
+
+
+def wanted_heads(subscribers: int) -> int:
+    """How many heads there are for so many subscribers: the root of that, rounded up, and PARTS at most."""
+    return min(PARTS, isqrt(subscribers - 1) + 1)
 
 
 def _is_remote(subscriber: Subscriber) -> bool:

@@ -125,6 +125,17 @@ def test_an_answer_that_says_less_than_was_asked_ends_the_waiting(ways: Ways) ->
     assert ways.told == [9]
 
 
+def test_an_answer_to_nothing_is_nothing(ways: Ways) -> None:
+    ways.passed("r2", 1_000)
+    ways.arrive("r1", 2, after={"r2": 1})
+
+    assert ways.told == []
+    ways.passed("r3", 1)
+    assert ways.told == []
+    ways.passed("r2", 1)
+    assert ways.told == [2]
+
+
 def test_a_lost_way_is_not_waited_for(ways: Ways) -> None:
     ways.arrive("r1", 4, after={"r2": 2, "r3": 3})
 

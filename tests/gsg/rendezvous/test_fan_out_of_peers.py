@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from peers import others, quiet, rendezvous, simulate
 
+import dht
 import gsg.rendezvous.fan_out.parts
 from dht.simnet import SimNet
 from gsg import LiveSubscription, Peer, Symbol
+from gsg.feeds.by_heads.heads import Heads
+from gsg.feeds.by_heads.part_feeds import PartSource
 from gsg.rendezvous.fan_out.parts import FanOut
 from gsg.tuples.terms import Tuple
+from gsg.wire.exchange import Answer, PeerLink
+from gsg.wire.messages import ByHead, InsertCondition, Loads, Moved, NotHere
 
 HOT = Symbol("hot")
 TEXT = "(?publisher, hot, ?number)"
@@ -58,6 +63,8 @@ class Hot:
     async def subscribe(self) -> None:
         for one in self.heard:
             await one.subscribe()
+        await quiet()
+        assert len(self.heads()) > 1
 
     async def say(self, times: int) -> None:
         """Each publisher publishes, events and facts in turn."""
@@ -78,6 +85,14 @@ class Hot:
         ids = [] if fan_out is None else [head.subscriber.contact.id for head in fan_out.heads]  # type: ignore[attr-defined]
         return [one for one in self.heard if one.peer.contact.id in ids]
 
+    def fed_by_heads(self) -> list[tuple[dht.Contact, dht.Contact]]:
+        """Each head, and one whom it feeds."""
+        fan_out = self.fan_out()
+        assert fan_out is not None
+        parts = [(head, member) for head, part in fan_out.heads.items() for member in part]
+        assert parts
+        return [(head.subscriber.contact, member.subscriber.contact) for head, member in parts]  # type: ignore[attr-defined]
+
     async def kill(self, peer: Peer) -> None:
         """A peer is gone in this moment."""
         self.net.crash(peer.contact.host)
@@ -93,7 +108,6 @@ def test_each_subscriber_hears_of_each_change_once_and_in_order_by_way_of_heads(
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
         await hot.subscribe()
-        await quiet()
         forwarded = hot.rendezvous._parts.rendezvous.matched
 
         await hot.say(10)
@@ -102,7 +116,7 @@ def test_each_subscriber_hears_of_each_change_once_and_in_order_by_way_of_heads(
         fan_out = hot.fan_out()
         assert fan_out is not None
         assert len(hot.heads()) == 4
-        assert fan_out.members == len(hot.heard) - 4
+        assert fan_out.member_count == len(hot.heard) - 4
         assert hot.rendezvous._parts.rendezvous.matched - forwarded == 4 * 20
         hot.check()
 
@@ -117,24 +131,31 @@ def test_nothing_is_lost_or_told_twice_while_a_template_is_cut_and_made_whole_ag
         for one in early:
             await one.subscribe()
 
-        saying = asyncio.ensure_future(hot.say(60))
-        for one in late:
-            await one.subscribe()
-            await asyncio.sleep(0.05)
-        was_cut = hot.fan_out()
-        for one in late:
-            await one.subscription.close()
-        await saying
+        async def subscribe_and_close() -> None:
+            for one in late:
+                await one.subscribe()
+                await asyncio.sleep(0.3)
+            await asyncio.sleep(1.0)
+            cuts.append(hot.fan_out())
+            for one in late:
+                await one.subscription.close()
+
+        cuts: list[FanOut | None] = []
+        working = asyncio.ensure_future(subscribe_and_close())
+        while not working.done():
+            await hot.say(1)
+        await working
         await quiet()
 
-        assert was_cut is not None
+        assert cuts[0] is not None
         assert hot.fan_out() is None
         hot.check(without=late)
         for one in late:
             for name in "pq":
                 heard = one.numbers(name)
                 since = [number for number in heard if number % 2 == 0]
-                assert since == list(range(since[0], since[-1] + 1, 2)) if since else True
+                assert since
+                assert since == list(range(since[0], since[-1] + 1, 2))
                 assert len(set(heard)) == len(heard)
 
     simulate(work, seed=seed, size=15)
@@ -145,7 +166,6 @@ def test_the_death_of_heads_costs_nobody_a_change(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
         await hot.subscribe()
-        await quiet()
 
         saying = asyncio.ensure_future(hot.say(40))
         dead = hot.heads()[:2]
@@ -165,7 +185,6 @@ def test_a_head_that_leaves_hands_its_part_over(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
         await hot.subscribe()
-        await quiet()
 
         saying = asyncio.ensure_future(hot.say(40))
         for one in (ended := hot.heads()[:2]):
@@ -185,13 +204,13 @@ def test_links_that_break_cost_nobody_a_change(seed: int) -> None:
         hot = Hot(net, peers)
         rng = net.rng()
         await hot.subscribe()
-        await quiet()
 
         saying = asyncio.ensure_future(hot.say(60))
         for _ in range(8):
             await asyncio.sleep(0.3)
-            one, other = rng.sample([hot.rendezvous, *(one.peer for one in hot.heard)], 2)
-            net.cut(one.contact.host, other.contact.host)
+            head, member = rng.choice(hot.fed_by_heads())
+            one, other = rng.sample([hot.rendezvous.contact, head, member], 2)
+            net.cut(one.host, other.host)
         await saying
         await quiet()
 
@@ -204,7 +223,6 @@ def test_a_head_that_stands_still_does_not_hold_its_part() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
         await hot.subscribe()
-        await quiet()
 
         slow = hot.heads()[0]
         net.suspend(slow.peer.contact.host)
@@ -225,7 +243,6 @@ def test_the_death_of_the_rendezvous_costs_nobody_a_change(seed: int) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
         await hot.subscribe()
-        await quiet()
 
         saying = asyncio.ensure_future(hot.say(30))
         await asyncio.sleep(0.5)
@@ -247,7 +264,6 @@ def test_what_is_for_named_readers_comes_to_these_alone() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         hot = Hot(net, peers)
         await hot.subscribe()
-        await quiet()
         head = hot.heads()[0]
         member = next(one for one in hot.heard if one not in hot.heads())
         readers = [head.peer.contact.id, member.peer.contact.id]
@@ -267,4 +283,53 @@ def test_what_is_for_named_readers_comes_to_these_alone() -> None:
         assert told == {reader: Counter([1, 2]) for reader in readers}
         assert head not in hot.heads()
 
+    simulate(work, seed=5, size=16)
+
+
+def test_only_its_rendezvous_may_send_a_member_elsewhere() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        await hot.subscribe()
+        each = [one.peer._parts.subscriber.feeds for one in hot.heard]
+        sources = ((feeds, source) for feeds in each for source in feeds._sources.values())
+        feeds, member = next((feeds, source) for feeds, source in sources if isinstance(source, PartSource))
+        moved = Moved(member.number, hot.publishers["p"].contact, leaves=False)
+
+        feeds.receive(member.link, moved)
+        assert not member.is_replaced
+        feeds.receive(member.rendezvous, moved)
+        assert member.is_replaced
+
+    simulate(work, seed=5, size=16)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda request, contact: ByHead(request, contact, 0, 0),
+        lambda request, contact: NotHere(request, contact, leaves=False),
+        lambda request, contact: Loads(request, []),
+    ],
+    ids=["ByHead", "NotHere", "Loads"],
+)
+def test_a_head_that_answers_with_nonsense_feeds_nobody_and_others_do(
+    monkeypatch: pytest.MonkeyPatch, answer: Callable[[int, dht.Contact], Answer]
+) -> None:
+    asked: list[int] = []
+
+    def pass_on_to(_: Heads, link: PeerLink, condition: InsertCondition) -> None:
+        asked.append(condition.request)
+        link.send(answer(condition.request, link.contact))
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        await hot.subscribe()
+
+        await hot.say(4)
+        await quiet()
+
+        assert asked
+        hot.check()
+
+    monkeypatch.setattr(Heads, "pass_on_to", pass_on_to)
     simulate(work, seed=5, size=16)

@@ -9,14 +9,14 @@ import pytest
 import dht
 from gsg.rendezvous.conditions import Conditions
 from gsg.rendezvous.fan_out.kept_events import KeptEvents
-from gsg.rendezvous.fan_out.parts import DIRECT_AGAIN, MOST_DIRECT, PARTS, FanOut, PartFeed
+from gsg.rendezvous.fan_out.parts import DIRECT_AGAIN, MOST_DIRECT, PARTS, FanOut, PartFeed, wanted_heads
 from gsg.rendezvous.feed import AnyFeed, Feed, Posting, Subscriber
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.rendezvous.slow_links import KEPT_EVENTS
 from gsg.tuples.audiences import restricted
-from gsg.tuples.features import Template, key
+from gsg.tuples.features import Template
 from gsg.tuples.terms import Symbol
-from gsg.wire.messages import Event, Happened, InsertCondition, Lead, Message, Missed, Moved
+from gsg.wire.messages import Event, Happened, InsertCondition, Lead, Message, Missed, Moved, Origin
 from gsg.wire.waiting import Room
 
 HOT = Symbol("hot")
@@ -256,8 +256,40 @@ def test_a_key_that_moves_takes_members_along() -> None:
 
     world.rendezvous.tell_moved([(2, 1, HOT)], dht.Contact(bytes(19) + b"x", "10.0.0.9", 7400))
 
-    assert len(moved(world.take())) == MOST_DIRECT + 1
-    assert key(2, 1, HOT)
+    told = [message for _, message in world.take() if isinstance(message, Moved)]
+    assert len(told) == MOST_DIRECT + 1
+    assert {message.to.host for message in told} == {"10.0.0.9"}
+
+
+def test_a_fact_for_members_takes_those_away_that_are_told_of_facts_and_asks_once() -> None:
+    world = World(MOST_DIRECT + 1)
+    world.come_again()
+    member = next(iter(next(iter(world.fan_out.heads.values())))).subscriber
+    assert isinstance(member, Link)
+    assert isinstance(world.subscribe(link=member, events_only=True), PartFeed)
+    secrets = restricted([(Symbol("s"), HOT), (Symbol("t"), HOT)], frozenset((member.contact.id,)))
+
+    for secret in secrets:
+        world.rendezvous.publish(1, [secret], [b"\x00\x01"])
+
+    assert moved(world.take()) == [member]
+
+
+def test_what_changes_without_a_publisher_is_nobodys_word() -> None:
+    world = World(MOST_DIRECT + 1)
+    world.come_again()
+
+    world.rendezvous.take_over([1], [(Symbol("s"), HOT)], [b"\x00\x01"], [1])
+    world.rendezvous.publish(1, [(Symbol("cold"), 1)], [b"\x00\x01"], origin=Origin(b"publisher", 1))
+
+    assert world.fan_outs.come_before(b"publisher") == []
+    world.rendezvous.publish(1, [(Symbol("t"), HOT)], [b"\x00\x01"], origin=Origin(b"publisher", 2))
+    assert world.fan_outs.come_before(b"publisher") == [(OWN.id + b"h", 2, 2)]
+
+
+@pytest.mark.parametrize(("subscribers", "heads"), [(1, 1), (2, 2), (64, 8), (65, 9), (2_000, 45), (4_096, 64), (100_000, PARTS)])
+def test_there_are_as_many_heads_as_the_root_of_the_subscribers(subscribers: int, heads: int) -> None:
+    assert wanted_heads(subscribers) == heads
 
 
 def happened(first: int, count: int = 1) -> Happened:
@@ -311,3 +343,23 @@ def test_what_is_kept_takes_room_of_all_until_it_is_cleared() -> None:
 
     assert room.taken_bytes == 0
     assert kept(events.since(-1, 7, 0.0)) == []
+
+
+def test_what_is_old_is_not_told_to_whoever_comes_after_a_silence() -> None:
+    room = Room(1_000_000)
+    events = KeptEvents(room)
+    events.keep(0, happened(1), 0.0)
+
+    assert kept(events.since(-1, 7, 100.0)) == []
+    assert (bool(events), room.taken_bytes) == (False, 0)
+
+
+def test_events_for_which_others_have_left_no_room_push_out_none_of_those_that_are_kept() -> None:
+    room = Room(1_000)
+    events = KeptEvents(room)
+    events.keep(0, happened(1), 0.0)
+    room.take(1_000 - room.taken_bytes)
+
+    events.keep(1, happened(2, 100), 0.0)
+
+    assert kept(events.since(-1, 7, 0.0)) == [-100, 1]

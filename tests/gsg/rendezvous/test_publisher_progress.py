@@ -143,3 +143,39 @@ def test_a_rendezvous_forgets_the_publisher_unheard_of_for_the_longest(monkeypat
     progress.ask("t", Q, 6)
 
     assert answers(progress) == [("t", 6)]
+
+
+def test_what_a_head_asks_for_others_is_not_what_it_asks_for_itself() -> None:
+    progress = Progress()
+    progress.ask("head", P, 2)
+    progress.ask("head", P, 1_000, b"rendezvous")
+
+    progress.advance(P, 2)
+    assert progress.take_answers() == [("head", Passed(P, 2))]
+    assert progress.first_wanted(P) == 1_000
+    progress.advance(P, 1_000)
+
+    assert progress.take_answers() == [("head", Passed(P, 1_000, b"rendezvous"))]
+    assert progress.first_wanted(P) is None
+
+
+def test_of_whom_is_gone_nothing_is_asked() -> None:
+    progress = Progress()
+    progress.ask("gone", P, 1)
+    progress.ask("gone", P, 1, b"rendezvous")
+
+    progress.drop_subscriber("gone")
+    progress.advance(P, 1)
+
+    assert progress.take_answers() == []
+
+
+def test_an_answer_for_others_is_kept_beside_ones_own() -> None:
+    progress = Progress()
+    progress.hold_answers("slow")
+    progress.answer("slow", Passed(P, 1))
+    progress.answer("slow", Passed(P, 2, b"rendezvous"))
+
+    progress.release_answers("slow")
+
+    assert progress.take_answers() == [("slow", Passed(P, 1)), ("slow", Passed(P, 2, b"rendezvous"))]

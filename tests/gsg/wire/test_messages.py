@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import EnumType
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
@@ -19,7 +19,23 @@ from gsg.tuples.long_constants import HASH_BYTES, LONG_BYTES, Hashed, Remains, S
 from gsg.tuples.sizes import MAX_TUPLE_BYTES, PART_BYTES, parts, total_bytes
 from gsg.tuples.terms import IRI, BlankNode, Compound, List, Literal, Symbol, Term, Tuple, Variable
 from gsg.wire.experiment_messages import Orders
-from gsg.wire.messages import Died, Gap, Message, Moved, NotHere, Origin, Part, Publish, decode, encode
+from gsg.wire.messages import (
+    AskPassed,
+    ByHead,
+    Gap,
+    Happened,
+    InsertCondition,
+    Lead,
+    Message,
+    Moved,
+    NotHere,
+    Origin,
+    Part,
+    Passed,
+    Publish,
+    decode,
+    encode,
+)
 from gsg.wire.topic_messages import Advert, Known, Members, RefuseNeighbour, Round, RoundBack, Shuffle, Walk, WalkEnd
 
 names = st.text(max_size=3)
@@ -53,8 +69,6 @@ leaves: dict[object, st.SearchStrategy[object]] = {
     Term: terms,
     Term | None: st.none() | terms,
     dht.Contact: st.builds(dht.Contact, st.binary(min_size=20, max_size=20), st.just("10.0.0.1"), st.integers(1, 65535)),
-    frozenset[bytes]: st.frozensets(st.binary(min_size=20, max_size=20), min_size=1, max_size=3),
-    Died: st.builds(Died, st.lists(st.binary(min_size=20, max_size=20), max_size=20)),
     ShortTerm: short_terms,
     ShortTerm | None: st.none() | short_terms,
     Remains: st.lists(short_terms, min_size=1, max_size=4).map(tuple),
@@ -71,6 +85,8 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # Any: whatever a field is ann
     """Values of an annotation, down to the leaves."""
     if kind in leaves:
         return leaves[kind]
+    if get_origin(kind) is Annotated:
+        return bounded(*get_args(kind))
     if isinstance(kind, EnumType):
         return st.sampled_from(list(kind))
     if get_origin(kind) is list:
@@ -79,7 +95,19 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # Any: whatever a field is ann
         return st.tuples(*map(values, get_args(kind)))
     if get_origin(kind) in (UnionType, Union):
         return st.one_of(*map(values, get_args(kind)))
-    return st.builds(kind, *map(values, get_type_hints(kind).values()))
+    return st.builds(kind, *map(values, get_type_hints(kind, include_extras=True).values()))
+
+
+def bounded(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:  # Any: as above
+    """Values of an annotation within its limits."""
+    if kind is int:
+        return st.integers(meta.ge, meta.le)
+    least = meta.min_length or 0
+    if kind is bytes:
+        return st.binary(min_size=least, max_size=meta.max_length)
+    most = min(3, meta.max_length or 3)
+    make = st.lists if get_origin(kind) is list else st.frozensets
+    return make(values(*get_args(kind)), min_size=least, max_size=most)
 
 
 all_messages: st.SearchStrategy[Message] = st.one_of(*map(values, get_args(Message)))
@@ -186,6 +214,30 @@ def test_tuples_have_their_length_together_however_long_that_is() -> None:
 
     assert total_bytes([("a", "b")] * 10) == len(encode([("a", "b")] * 10))
     assert total_bytes([long, long]) == 2 * len(encode(long))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        InsertCondition(1, 1, Template(("x",)), 0, came_to=-2),
+        InsertCondition(1, 1, Template(("x",)), 0, came_to=1 << 63),
+        InsertCondition(1, 1, Template(("x",)), 0, sequence=-1),
+        InsertCondition(1, 1, Template(("x",)), 0, of=b"short"),
+        InsertCondition(1, 1, Template(("x",)), 0, not_by=[bytes(20)] * 100),
+        ByHead(1, dht.Contact(bytes(20), "10.0.0.1", 7400), -1, 0),
+        ByHead(1, dht.Contact(bytes(20), "10.0.0.1", 7400), 0, 1 << 63),
+        Lead(1, True, -1),
+        Lead(1, True, (1 << 64) - 1),
+        Happened(b"p", [], [], [], -2),
+        AskPassed(bytes(1_000), 1),
+        AskPassed(b"p", 1, b"short"),
+        Passed(bytes(1_000), 1),
+    ],
+    ids=lambda message: type(message).__name__,
+)
+def test_what_cannot_be_counted_or_named_is_misbehaviour(message: Message) -> None:
+    with pytest.raises(PeerMisbehaved, match="is no message of this protocol"):
+        decode(encode(message))
 
 
 @pytest.mark.parametrize("items", [("\ud800",), ("b" * MAX_TUPLE_BYTES,)], ids=["cannot be encoded", "too long"])
