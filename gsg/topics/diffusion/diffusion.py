@@ -87,6 +87,8 @@ class Diffusion:
         self._neighbours: dict[bytes, Contact] = {}
         self._eager: dict[bytes, Contact] = {}
         """Those among them that get events. Both as :class:`Neighbours` bounds them."""
+        self._cut: set[bytes] = set()
+        """Neighbours that were cut off here: what they had sent by then comes all the same, and makes them no eager ones."""
         self._marks: dict[bytes, dict[bytes, Mark]] = {}
         """What each neighbour has said that it has, by source. Limit: MAX_SOURCES each."""
         self._asked: dict[bytes, tuple[bytes, float]] = {}
@@ -128,6 +130,7 @@ class Diffusion:
         """There is one less."""
         for known in (self._neighbours, self._eager, self._marks, self._asked):
             known.pop(peer, None)
+        self._cut.discard(peer)
         self._replace_feeder(peer)
 
     def _replace_feeder(self, peer: bytes) -> None:
@@ -147,6 +150,7 @@ class Diffusion:
     def _ask(self, peer: bytes, source: bytes, state: Source, now_s: float) -> None:
         """Ask a neighbour for what is missing, up to what is held or else as far as it has come, and for what comes from now on."""
         contact = self._eager[peer] = self._neighbours[peer]
+        self._cut.discard(peer)
         self._asked[peer] = source, now_s
         last = min(state.held) - 1 if state.held else state.told + MAX_AHEAD
         self._send(contact, Graft(self._topic, source, state.told + 1, last))
@@ -180,15 +184,16 @@ class Diffusion:
             state = self._meet(source, 0 if is_known_from_1 else number - 1, now_s)
         if number <= state.told or number in state.held or number > state.told + MAX_AHEAD:
             self.duplicates += 1
-            if sender in self._eager and not self._was_asked_for(sender, source, now_s) and self._may_prune(now_s):
+            if sender in self._eager and self._may_prune(sender, source, state, now_s):
                 contact = self._eager.pop(sender)
+                self._cut.add(sender)
                 self._send(contact, Prune(self._topic))
             return
         if source != self._last_source:
             self._last_source, self._mixed_s = source, now_s if self._last_source else -inf
         self.received += 1
-        state.fed_by = sender
-        if sender in self._neighbours:
+        state.fed_before, state.fed_by = state.fed_by, sender
+        if sender in self._neighbours and sender not in self._cut:
             self._eager[sender] = self._neighbours[sender]
         for peer, contact in list(self._eager.items()):
             if peer != sender and not self._send(contact, payload):
@@ -215,9 +220,12 @@ class Diffusion:
         asked_source, asked_s = self._asked.get(sender, (b"", 0.0))
         return asked_source == source and now_s < asked_s + ASKED_S
 
-    def _may_prune(self, now_s: float) -> bool:
-        """Whether a duplicate is a reason to cut a link now. One cut opens a circle of links; where events of several sources are
-        under way, each finds its duplicates elsewhere, and all would cut."""
+    def _may_prune(self, sender: bytes, source: bytes, state: Source, now_s: float) -> bool:
+        """Whether a duplicate is a reason to cut the link by which it came, now. Nobody cuts whom it has its last events from: two
+        neighbours that each get one first from the other would be left with nobody else. One cut opens a circle of links; where
+        events of several sources are under way, each finds its duplicates elsewhere, and all would cut."""
+        if sender in (state.fed_by, state.fed_before) or self._was_asked_for(sender, source, now_s):
+            return False
         return now_s - self._mixed_s > MIXED_S or self._rng.random() < MIXED_P
 
     def _meet(self, source: bytes, told: int, now_s: float) -> Source:
@@ -388,6 +396,7 @@ class Diffusion:
         if contact is None:
             return
         self._eager[sender] = contact
+        self._cut.discard(sender)
         state = self._sources.get(message.source)
         if state is None:
             return
@@ -403,8 +412,12 @@ class Diffusion:
                 break
 
     def pruned(self, sender: bytes) -> None:
-        """A neighbour has our events from others."""
+        """A neighbour has our events from others. It may have been the last one by which events come: what one that was cut off
+        before had still sent, and this peer passed on, came there a second time."""
         self._eager.pop(sender, None)
+        last = self._sources.get(self._last_source)
+        if last is not None and last.fed_by in self._neighbours and last.fed_by not in self._eager:
+            self._replace_feeder(last.fed_by)
 
     # --- time --------------------------------------------------------------
 

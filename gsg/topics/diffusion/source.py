@@ -15,6 +15,7 @@ class Source:
         "asked_to",
         "born_s",
         "events",
+        "fed_before",
         "fed_by",
         "gap_s",
         "graft_s",
@@ -37,7 +38,8 @@ class Source:
         self.missed_s = self.graft_s = self.gap_s = inf
         """Since when events are missing, when they are asked for next, and when they are given up."""
         self.fed_by: bytes | None = None
-        """The neighbour that brought the last event first."""
+        self.fed_before: bytes | None = None
+        """The neighbours that brought the last event first, and the one before that."""
         self.asked: set[bytes] = set()
         """Neighbours that were asked in this round of asking."""
         self.asked_to = 0

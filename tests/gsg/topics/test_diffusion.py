@@ -104,6 +104,46 @@ def test_an_event_goes_to_all_neighbours_but_the_one_it_came_from() -> None:
     assert (member.told, member.sent_to(Payload)) == ([1], [1, 3])
 
 
+def test_whoever_brought_the_event_before_is_not_pruned_for_coming_second_now() -> None:
+    member = Member(1, 2)
+    member.comes(1, by=1)
+
+    member.comes(2, by=2)
+    member.comes(2, by=1)
+    assert member.sent_to(Prune) == []
+    member.comes(3, by=2)
+    member.comes(3, by=1)
+
+    assert member.sent_to(Prune) == [1]
+
+
+def test_what_a_pruned_neighbour_had_still_sent_makes_it_no_eager_one() -> None:
+    member = Member(1, 2)
+    member.comes(1, by=2)
+    member.comes(1, by=1)
+    assert member.sent_to(Prune) == [1]
+
+    member.comes(2, by=1)
+    member.comes(3, by=2)
+
+    assert [to for to, message in member.sent if isinstance(message, Payload) and message.number == 3] == []
+
+
+def test_whoever_is_pruned_by_its_last_feeder_asks_another_one_at_once() -> None:
+    member = Member(1, 2)
+    member.marked(by=1, high=1)
+    member.comes(1, by=2)
+    member.comes(1, by=1)
+    member.comes(2, by=1)  # it had sent this before it was told to stop
+    assert member.sent_to(Payload) == [1, 2]
+
+    member.diffusion.pruned(contact(2).id)
+
+    assert [(to, message.first) for to, message in member.sent if isinstance(message, Graft)] == [(1, 3)]
+    member.comes(3, by=1)
+    assert member.told == [1, 2, 3]
+
+
 def test_who_sends_what_is_known_is_pruned_and_gets_marks_from_then_on() -> None:
     member = Member(1, 2)
     member.comes(1, by=1)
