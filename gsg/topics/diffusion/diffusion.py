@@ -59,7 +59,9 @@ missed first."""
 MAX_AHEAD: Final = 1_000_000
 """A number that is so much higher than the last one told is no honest one: such events and marks are passed over."""
 MARKS_A_FRAME: Final = 1_000
-"""Sources that one message speaks of; what is beyond is passed over."""
+"""Sources that one message speaks of; more end the link (checks.py)."""
+MAX_AGE_MS: Final = 2**48
+"""The greatest age that is told of an event, some 9,000 years: it travels in 64 bits. A greater one ends the link."""
 GRAFTED_BYTES: Final = 256 * 1024
 """Of events sent for one graft; whoever misses more asks again."""
 
@@ -293,7 +295,7 @@ class Diffusion:
         if sender not in self._neighbours:
             return
         known = self._marks.setdefault(sender, {})
-        for mark in marks[:MARKS_A_FRAME]:
+        for mark in marks:
             if len(known) >= MAX_SOURCES and mark.source not in known:
                 known.clear()
             known[mark.source] = mark
@@ -406,7 +408,7 @@ class Diffusion:
         for number in range(max(message.first, state.low), min(message.last, state.told) + 1):
             payload = state.events[number]
             sent_bytes += len(payload.body)
-            age_ms = max(0, round((now_s - state.born_s[number]) * 1000))
+            age_ms = min(MAX_AGE_MS, max(0, round((now_s - state.born_s[number]) * 1000)))
             aged = Payload(payload.topic, payload.source, number, payload.body, age_ms)
             if sent_bytes > GRAFTED_BYTES or not self._send(contact, aged):
                 break

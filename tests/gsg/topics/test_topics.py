@@ -9,10 +9,14 @@ import pytest
 from dht import Contact
 from gsg.errors import LocalError, PeerMisbehaved
 from gsg.topics import topics as module
+from gsg.topics.checks import MAX_NUMBER, check
+from gsg.topics.diffusion import diffusion
+from gsg.topics.diffusion.diffusion import MARKS_A_FRAME, MAX_AGE_MS
 from gsg.topics.names import MAX_NAME
 from gsg.topics.overlay import ALONE_S
 from gsg.topics.topics import BASE_PROBE_S, LIFE_S, MAX_ADVERTS, MAX_ENTRIES, Topics
 from gsg.tuples.sizes import MAX_TUPLE_BYTES
+from gsg.wire.messages import encode
 from gsg.wire.topic_messages import (
     BASE,
     Advert,
@@ -112,6 +116,12 @@ BREACHES = {
     "graft from 0": Graft("t", S, 0, 1),
     "mark backwards": Marks("t", [Mark(S, 7, 5)]),
     "mark from 0": Marks("t", [Mark(S, 0, 5)]),
+    "event beyond all numbers": Payload("t", S, MAX_NUMBER + 1, b""),
+    "mark beyond all numbers": TakeNeighbour("t", [Mark(S, 1, MAX_NUMBER + 1)]),
+    "graft beyond all numbers": Graft("t", S, 1, MAX_NUMBER + 1),
+    "event of the future": Payload("t", S, 1, b"", -1),
+    "event older than anything": Payload("t", S, 1, b"", MAX_AGE_MS + 1),
+    "too many marks": Marks("t", [Mark(S, 1, 1)] * (MARKS_A_FRAME + 1)),
     "source of a mark": TakeNeighbour("t", [Mark(b"", 1, 1)]),
 }
 
@@ -123,6 +133,26 @@ def test_breach_of_the_protocol_is_said_to_the_link(message: TopicMessage) -> No
 
     with pytest.raises(PeerMisbehaved, match="expected"):
         peer.gets(message)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [Payload("t", S, MAX_NUMBER, b""), Payload("t", S, 1, b"", MAX_AGE_MS), TakeNeighbour("t", [Mark(S, 1, MAX_NUMBER)])],
+    ids=["number", "age", "mark"],
+)
+def test_what_is_at_a_limit_can_be_told_to_others(message: TopicMessage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diffusion, "MAX_CACHED", 0 if message == Payload("t", S, MAX_NUMBER, b"") else 10)
+    peer = Peer()
+    peer.joins_by(A)
+    peer.gets(TakeNeighbour("t", []))
+    peer.gets(message)
+
+    peer.gets(Graft("t", S, 1, MAX_NUMBER), at_s=1.0)
+    peer.gets(AskNeighbour("t"), at_s=1.0)
+
+    for _, sent in peer.sent:
+        check(sent)
+        encode(sent)
 
 
 LONG = "x" * (MAX_NAME + 1)
