@@ -6,6 +6,7 @@ members come and go in order, and late by a lease where one dies.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 from typing import Final
 
@@ -39,19 +40,16 @@ class Enrolments:
 
     def enrol(self, topic: str, member: Contact, now_s: float) -> None:
         """A peer is a member for LEASE_S. Raises Refused where there are too many."""
-        members = self._topics.setdefault(topic, {})
-        if member.id not in members:
-            topics = self._topics_of.setdefault(member.id, set())
-            if self._count >= MAX_ENROLLED or len(topics) >= MAX_TOPICS_OF_PEER:
-                if not members:
-                    del self._topics[topic]
+        if member.id not in self._topics.get(topic, {}):
+            topics = len(self._topics_of.get(member.id, ()))
+            if self._count >= MAX_ENROLLED or topics >= MAX_TOPICS_OF_PEER:
                 raise Refused(
-                    f"too many members of topics: {self._count:,} here, this peer in {len(topics):,} topics; expected at most "
-                    f"{MAX_ENROLLED:,} and {MAX_TOPICS_OF_PEER:,}"
+                    f"too many members of topics: {self._count:,} here, this peer in {topics:,} topics; expected at most "
+                    f"{MAX_ENROLLED:,} and {MAX_TOPICS_OF_PEER:,}; try again when others have left, or leave a topic"
                 )
-            topics.add(topic)
+            self._topics_of.setdefault(member.id, set()).add(topic)
             self._count += 1
-        members[member.id] = member, now_s + LEASE_S
+        self._topics.setdefault(topic, {})[member.id] = member, now_s + LEASE_S
 
     def leave(self, topic: str, member: bytes) -> None:
         """A peer is a member no more."""
@@ -81,7 +79,9 @@ class Enrolments:
         """How many members each topic has here."""
         return {topic: len(members) for topic, members in self._topics.items()}
 
-    def forget_late(self, now_s: float) -> None:
-        """Forget all whose lease is over."""
+    def forget_late(self, now_s: float) -> Iterator[str]:
+        """Forget the members whose lease is over, those of one topic at each step, whose name it yields: all at a stretch may take
+        half a second."""
         for topic in list(self._topics):
             self.members(topic, now_s)
+            yield topic

@@ -137,7 +137,8 @@ class PeerTopics:
         """Enrol anew, and meet members that the holders know of."""
         while True:
             await asyncio.sleep(RENEW_S * self._rng.uniform(0.9, 1.1))
-            self._enrolments.forget_late(asyncio.get_running_loop().time())
+            async for _ in in_turns(self._enrolments.forget_late(asyncio.get_running_loop().time())):
+                pass
             async for name in in_turns(list(self._joined)):
                 with contextlib.suppress(PeerUnreachable, Refused):
                     await self._enrol(name)

@@ -157,10 +157,10 @@ class View:
     def _take(self, entries: list[Known], sent: list[bytes]) -> None:
         replaceable = [peer for peer in sent if peer in self._entries]
         for entry in entries:
-            peer = entry.contact.id
-            if peer == self._own.id or not self._may_live(peer, entry.age):
+            peer, age = entry.contact.id, max(0, entry.age)
+            if peer == self._own.id or not self._may_live(peer, age):
                 continue
-            born = self._round - max(0, entry.age)
+            born = self._round - age
             known = self._entries.get(peer)
             if known is not None:
                 if born > known[1]:

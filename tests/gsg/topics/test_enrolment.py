@@ -56,9 +56,23 @@ def test_who_leaves_or_dies_is_no_member() -> None:
 def test_late_ones_are_forgotten_without_being_asked_for() -> None:
     enrolments = enrolled(1, 2)
 
-    enrolments.forget_late(LEASE_S + 1)
+    assert list(enrolments.forget_late(LEASE_S + 1)) == ["t"]
 
     assert (len(enrolments), enrolments.topics()) == (0, {})
+
+
+def test_late_ones_are_forgotten_topic_by_topic_and_others_may_leave_meanwhile() -> None:
+    enrolments = enrolled(1)
+    enrolments.enrol("u", contact(2), 0.0)
+    enrolments.enrol("v", contact(3), 0.0)
+    forgetting = enrolments.forget_late(LEASE_S + 1)
+
+    first = next(forgetting)
+    enrolments.forget(contact(2).id)
+
+    assert (first, enrolments.topics()) == ("t", {"v": 1})
+    assert list(forgetting) == ["u", "v"]
+    assert len(enrolments) == 0
 
 
 def test_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,3 +86,15 @@ def test_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         enrolments.enrol("u", contact(1), 0.0)
 
     assert enrolments.topics() == {"t": 2}
+
+
+def test_whoever_is_refused_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(enrolment, "MAX_ENROLLED", 1)
+    enrolments = enrolled(1)
+
+    for number in range(2, 10):
+        with pytest.raises(Refused):
+            enrolments.enrol("u", contact(number), 0.0)
+
+    assert list(enrolments._topics_of) == [contact(1).id]
+    assert enrolments.topics() == {"t": 1}

@@ -149,3 +149,12 @@ def test_silent_peers_are_bounded() -> None:
         view.forget(contact(number).id)
 
     assert len(view._silent) == SILENT
+
+
+def test_an_age_below_0_brings_no_silent_peer_back() -> None:
+    view = view_of()
+    view.forget(contact(1).id)
+
+    view.answer(contact(9).id, [Known(contact(1), -1_000)])
+
+    assert contact(1).id not in view
