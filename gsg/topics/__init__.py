@@ -10,6 +10,7 @@ subscribes to a filter of names (:mod:`filters`).
       overlay.py         one overlay: its view, its neighbours, its size, and for a topic its events
       access_points.py   who is a member of a topic that one is no member of
     peer_topics.py       the same with links, timers and tasks
+      membership.py      what those who subscribed here wait for, and hear
       injections.py      events for a topic that one is no member of, on their way to a member
 
 Open topics.py first, then overlay.py.

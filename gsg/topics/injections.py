@@ -29,6 +29,8 @@ MAX_INJECTED: Final = 500
 """Events of one message: a member spreads them at a stretch, in some 20 ms. The rest goes in the next one; more end the link."""
 INJECTED_BYTES: Final = 256 * 1024
 """Bytes of their bodies, after which another message is begun; only a single event may have more."""
+STOPS: Final = "the peer stops; use another one, or start it again"
+"""What those are told who wait meanwhile."""
 MAX_ACCESS: Final = 10_000
 """Topics of which the member is remembered by which they are published to; beyond, the first one is looked for again."""
 
@@ -62,7 +64,7 @@ class Injections:
         self._find_member = find_member
         self._start_task = start_task
         self._waiting: dict[str, deque[_Part]] = {}
-        """What waits, by topic, while something of it is under way. Limit: the callers, who wait for what they have published."""
+        """What waits, by topic, while something of it is under way. Limit: the callers, each of whom waits for its own part."""
         self._access: dict[str, Contact] = {}
         """The member by which a topic is published to. Limit: MAX_ACCESS."""
 
@@ -76,8 +78,18 @@ class Injections:
             self._start_task(self._work(topic, waiting))
         else:
             waiting.extend(parts)
-        await asyncio.gather(*[part.done for part in parts])
+        try:
+            await asyncio.gather(*[part.done for part in parts])
+        finally:
+            for part in parts:
+                if part in waiting:  # the caller has given up, or an earlier part has failed
+                    waiting.remove(part)
         return [number for part in parts for number in part.numbers]
+
+    def stop(self) -> None:
+        """The peer stops: tell those who wait, of whose work the first step may never come."""
+        for waiting in self._waiting.values():
+            _end(waiting, DoorClosed(STOPS))
 
     async def _work(self, topic: str, waiting: deque[_Part]) -> None:
         try:
@@ -87,14 +99,14 @@ class Injections:
                     await self._spread(topic, together)
                 except BaseException as error:
                     # Whoever waits behind this task, as the peer stops, is not to wait for ever.
-                    _end(together, error if isinstance(error, Exception) else DoorClosed("the peer stops"))
+                    _end(together, error if isinstance(error, Exception) else DoorClosed(STOPS))
                     if not isinstance(error, GsgError):
                         raise
                 else:
                     _end(together)
         finally:
             del self._waiting[topic]
-            _end(waiting, DoorClosed("the peer stops"))
+            _end(waiting, DoorClosed(STOPS))
 
     async def _spread(self, topic: str, together: list[_Part]) -> None:
         topics, now_s = self._begin(), asyncio.get_running_loop().time()

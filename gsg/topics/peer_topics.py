@@ -13,13 +13,14 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Final, TypeAlias
+from weakref import WeakValueDictionary
 
 import msgspec
 
 from dht import Contact
 
 from ..background import StartTask, Worker, in_turns
-from ..errors import BadTerm, DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, Refused
+from ..errors import BadTerm, DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, Refused, RemoteError
 from ..placement.holders import Holders
 from ..tuples.features import Key
 from ..tuples.terms import Tuple, fact
@@ -30,8 +31,9 @@ from ..wire.topic_messages import EnrolMember, Inject, Members, Payload, TopicMe
 from .access_points import Found
 from .backlog import Backlog, TopicEvent
 from .checks import PEER_ID_BYTES, check
-from .enrolment import RENEW_S, Enrolments
-from .injections import MAX_INJECTED, Injections
+from .enrolment import MAX_ENROLLED, RENEW_S, SAMPLE, Enrolments
+from .injections import MAX_INJECTED, STOPS, Injections
+from .membership import Membership
 from .names import MAX_NAME, TOPIC
 from .topics import MAX_TOPICS, Topics
 
@@ -53,14 +55,6 @@ def feature_of(topic: str) -> Key:
     return (2, 1, topic)
 
 
-class _Joined:
-    """A topic that this peer is a member of, for whoever subscribed here."""
-
-    def __init__(self) -> None:
-        self.backlogs: list[Backlog] = []
-        self.joined: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-
 class PeerTopics:
     """Those of the peer ``own``. ``start_task`` begins work that ends with the peer. Randomness is handed in."""
 
@@ -75,8 +69,11 @@ class PeerTopics:
         self._timer: asyncio.TimerHandle | None = None
         self._dialling: dict[bytes, list[TopicMessage]] = {}
         """What waits for a link. Limits: MAX_DIALLING, MAX_WAITING."""
-        self._joined: dict[str, _Joined] = {}
+        self._memberships: dict[str, Membership] = {}
         """Limit: MAX_TOPICS; one more is refused."""
+        self._enrolment_locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """Those that somebody holds or waits for. Limit: the topics that are joined or being left."""
+        self._is_stopped = False
         self._alone: dict[str, None] = {}
         """Topics whose holders are to be asked, as no other member answers. Limit: those that are joined."""
         self._asking = Worker(start_task, self._look_for_company)
@@ -117,9 +114,14 @@ class PeerTopics:
         if self._topics is not None:
             for name in list(self._topics.joined):
                 self._topics.leave(name)
-        for joined in self._joined.values():
-            for backlog in joined.backlogs:
-                backlog.close()
+        self._is_stopped = True
+        self._injections.stop()
+        for membership in self._memberships.values():
+            membership.close(DoorClosed(STOPS))
+
+    def _check_open(self) -> None:
+        if self._is_stopped:
+            raise DoorClosed(STOPS)
 
     # --- time ------------------------------------------------------------------
 
@@ -139,8 +141,8 @@ class PeerTopics:
             await asyncio.sleep(RENEW_S * self._rng.uniform(0.9, 1.1))
             async for _ in in_turns(self._enrolments.forget_late(asyncio.get_running_loop().time())):
                 pass
-            async for name in in_turns(list(self._joined)):
-                with contextlib.suppress(PeerUnreachable, Refused):
+            async for name in in_turns(list(self._memberships)):
+                with contextlib.suppress(RemoteError):
                     await self._enrol(name)
 
     # --- messages --------------------------------------------------------------
@@ -205,7 +207,7 @@ class PeerTopics:
             if payload.source[:PEER_ID_BYTES] != link.contact.id:
                 raise PeerMisbehaved("an event to spread in the name of another peer")
             if not topics.publish(payload, now_s):
-                link.send(Failed(message.request, f"this peer is no member of {payload.topic!r}"))
+                link.send(Failed(message.request, f"this peer is no member of topic {payload.topic[:MAX_NAME]!r}"))
                 return
         link.send(Done(message.request))
 
@@ -234,8 +236,13 @@ class PeerTopics:
         """How many members a topic has, and some of them. Raises PeerUnreachable."""
         return await self._ask_holders(topic)
 
-    async def _enrol(self, topic: str) -> None:
-        await self._ask_holders(topic, enrols=True, meet=lambda members: self._meet(topic, members))
+    async def _enrol(self, topic: str) -> list[Contact]:
+        """Enrol with the holders, where this peer is a member, or is about to be; the members that they named."""
+        async with self._enrolling(topic):
+            if topic not in self._memberships:
+                return []
+            _, members = await self._ask_holders(topic, enrols=True, meet=lambda some: self._meet(topic, some))
+            return members
 
     def _meet(self, topic: str, members: list[Contact]) -> None:
         overlay = self._begun().joined.get(topic)
@@ -255,8 +262,8 @@ class PeerTopics:
         while self._alone:
             topic = next(iter(self._alone))
             del self._alone[topic]
-            if topic in self._joined:
-                with contextlib.suppress(PeerUnreachable, Refused):
+            if topic in self._memberships:
+                with contextlib.suppress(RemoteError):
                     await self._enrol(topic)
 
     async def _ask_holders(
@@ -267,6 +274,10 @@ class PeerTopics:
 
         async def ask(holder: Contact) -> Members:
             answer = await self._exchange.ask(holder, lambda request: EnrolMember(request, topic, enrols, leaves), Members)
+            if not 0 <= answer.count <= MAX_ENROLLED or len(answer.members) > SAMPLE:
+                raise PeerMisbehaved(
+                    f"{len(answer.members):,} members named, of {answer.count}; expected at most {SAMPLE}, of 0 to {MAX_ENROLLED:,}"
+                )
             if meet is not None:
                 meet(answer.members)
             return answer
@@ -286,50 +297,49 @@ class PeerTopics:
     # --- what users ask --------------------------------------------------------
 
     async def subscribe(self, topic: str, backlog: Backlog) -> None:
-        """Let a subscriber hear what is published from now on. Raises PeerUnreachable, LocalError for one topic too many."""
-        joined = self._joined.get(topic)
-        if joined is None:
-            if len(self._joined) >= MAX_TOPICS:
+        """Let a subscriber hear what is published from now on. Raises PeerUnreachable, LocalError for one topic too many,
+        DoorClosed where the peer stops."""
+        self._check_open()
+        membership = self._memberships.get(topic)
+        if membership is None:
+            if len(self._memberships) >= MAX_TOPICS:
                 raise LocalError(
                     f"topic {topic!r} would be one more than the {MAX_TOPICS:,} that a peer may join; leave another one first"
                 )
-            joined = self._joined[topic] = _Joined()
-            try:
-                await self._join(topic, joined)
-            except BaseException as error:
-                self._leave(topic)
-                if not joined.joined.done():
-                    joined.joined.set_exception(
-                        error if isinstance(error, GsgError) else DoorClosed("the subscription was given up")
-                    )
-                    joined.joined.exception()
+            membership = self._memberships[topic] = Membership()
+            # Work of its own, as others may wait for it when this subscriber has given up.
+            self._start_task(self._join(topic, membership))
+        try:
+            await membership.add_backlog(backlog)
+        finally:
+            self._leave_unused(topic, membership)
+
+    async def _join(self, topic: str, membership: Membership) -> None:
+        try:
+            now_s = asyncio.get_running_loop().time()
+            members = await self._enrol(topic)
+            if self._memberships.get(topic) is membership:
+                self._join_overlay(topic, membership, members, now_s)
+        except Exception as error:
+            membership.fail(error)
+            if not isinstance(error, GsgError):
                 raise
-        await asyncio.shield(joined.joined)
-        joined.backlogs.append(backlog)
 
-    async def _join(self, topic: str, joined: _Joined) -> None:
-        topics = self._begun()
-        now_s = asyncio.get_running_loop().time()
-        _, members = await self._ask_holders(topic, enrols=True)
-
-        def on_joined() -> None:
-            if not joined.joined.done():
-                joined.joined.set_result(None)
-
+    def _join_overlay(self, topic: str, membership: Membership, members: list[Contact], since_s: float) -> None:
+        topics, now_s = self._begun(), asyncio.get_running_loop().time()
         overlay = topics.join(
             topic,
-            tell=lambda payload: self._deliver(joined, payload),
-            tell_gap=lambda source, count: self._tell_gap(joined, count),
-            on_joined=on_joined,
+            tell=lambda payload: self._deliver(membership, payload),
+            tell_gap=lambda source, count: self._tell_gap(membership, count),
+            on_joined=membership.succeed,
             on_alone=lambda: self._left_alone(topic),
         )
-        overlay.diffusion.since_s = now_s
+        overlay.diffusion.since_s = since_s
         if members:
             overlay.join(members, now_s)
             topics.search(topic, now_s, lambda found: self._found(topic, found))
         else:
             overlay.join_alone()
-        await asyncio.shield(joined.joined)
 
     def _found(self, topic: str, found: Found) -> None:
         overlay = self._begun().joined.get(topic)
@@ -338,7 +348,7 @@ class PeerTopics:
             self.found_by_walks += len(new)
             overlay.meet(new, asyncio.get_running_loop().time())
 
-    def _deliver(self, joined: _Joined, payload: Payload) -> None:
+    def _deliver(self, membership: Membership, payload: Payload) -> None:
         try:
             values = _decoder.decode(payload.body)
             fact((TOPIC, payload.topic, *values))
@@ -346,36 +356,45 @@ class PeerTopics:
             self.unreadable += 1
             return
         event = TopicEvent(payload.topic, values, payload.source[:PEER_ID_BYTES], payload.number)
-        self.delivered += len(joined.backlogs)
-        for backlog in joined.backlogs:
+        self.delivered += len(membership.backlogs)
+        for backlog in membership.backlogs:
             backlog.put(event, len(payload.body))
 
-    def _tell_gap(self, joined: _Joined, count: int) -> None:
+    def _tell_gap(self, membership: Membership, count: int) -> None:
         self.gaps += count
-        for backlog in joined.backlogs:
+        for backlog in membership.backlogs:
             backlog.lose(count)
 
     def unsubscribe(self, topic: str, backlog: Backlog) -> None:
         """End a subscription; with the last one the peer is no member any more."""
-        joined = self._joined.get(topic)
-        if joined is not None and backlog in joined.backlogs:
-            joined.backlogs.remove(backlog)
-            if not joined.backlogs:
-                self._leave(topic)
+        membership = self._memberships.get(topic)
+        if membership is not None and backlog in membership.backlogs:
+            membership.backlogs.remove(backlog)
+            self._leave_unused(topic, membership)
 
-    def _leave(self, topic: str) -> None:
-        self._joined.pop(topic, None)
+    def _leave_unused(self, topic: str, membership: Membership) -> None:
+        """Leave a topic that nobody here hears, or waits to hear."""
+        if membership.is_used or self._memberships.get(topic) is not membership:
+            return
+        del self._memberships[topic]
         if self._topics is not None:
             self._topics.leave(topic)
         self._start_task(self._disenrol(topic))
 
     async def _disenrol(self, topic: str) -> None:
-        with contextlib.suppress(PeerUnreachable, Refused):
-            await self._ask_holders(topic, leaves=True)
+        async with self._enrolling(topic):
+            if topic not in self._memberships:
+                with contextlib.suppress(RemoteError):
+                    await self._ask_holders(topic, leaves=True)
+
+    def _enrolling(self, topic: str) -> asyncio.Lock:
+        """Whoever holds it enrols or leaves: the holders are to hear these in the order in which they were decided."""
+        return self._enrolment_locks.setdefault(topic, asyncio.Lock())
 
     async def publish(self, topic: str, events: Sequence[Tuple]) -> list[int]:
         """Spread events in order, by this peer or by a member; returns their numbers. Raises PeerUnreachable where no member could
-        be reached."""
+        be reached, DoorClosed where the peer stops."""
+        self._check_open()
         topics, bodies = self._begun(), [_encode(values) for values in events]
         numbers: list[int] = []
         async for nth, body in in_turns(enumerate(bodies)):
@@ -408,6 +427,6 @@ class PeerTopics:
     def known(self) -> dict[str, float]:
         """The topics that this peer knows of, and how many members each has, about; 0 where that is unknown."""
         found: dict[str, float] = {} if self._topics is None else dict.fromkeys(self._topics.access_points.known(), 0.0)
-        found.update({name: self.size(name) for name in self._joined})
+        found.update({name: self.size(name) for name in self._memberships})
         found.update(self._enrolments.topics())
         return found

@@ -9,7 +9,7 @@ from peers import quiet, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.errors import LocalError, PeerUnreachable
+from gsg.errors import DoorClosed, LocalError, PeerUnreachable
 from gsg.topics import injections, peer_topics
 from gsg.topics.injections import MAX_INJECTED
 from gsg.topics.topic import TopicSubscription
@@ -192,3 +192,45 @@ def test_a_member_that_is_left_alone_meets_those_that_the_holders_know_at_once()
         events.close()
 
     simulate(work, seed=9, size=4)
+
+
+def test_events_of_callers_that_gave_up_waiting_are_kept_no_longer() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        events = await peers[0].topic("news").subscribe()
+        under_way = asyncio.ensure_future(peers[1].topic("news").publish("under way"))
+        await asyncio.sleep(0.0001)  # less than a message takes
+        waiting = peers[1]._parts.topics._injections._waiting["news"]
+
+        given_up = [asyncio.ensure_future(peers[1].topic("news").publish(number)) for number in range(100)]
+        await asyncio.sleep(0)
+        for each in given_up:
+            each.cancel()
+        await asyncio.gather(*given_up, return_exceptions=True)
+
+        assert len(waiting) == 0
+        await under_way
+        await quiet()
+        assert heard(events) == ["under way"]
+
+    simulate(work, seed=10, size=3)
+
+
+def test_whoever_publishes_while_the_peer_stops_is_told() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].topic("news").subscribe()
+        topic = peers[1].topic("news")
+        publishing = asyncio.ensure_future(topic.publish("under way"))
+        await asyncio.sleep(0.0001)  # less than a message takes
+        waiting = asyncio.ensure_future(topic.publish("waiting"))
+        await asyncio.sleep(0)
+
+        peers[1]._open = False
+        peers[1]._parts.topics.stop()
+
+        for late in (waiting, topic.publish("later")):
+            with pytest.raises(DoorClosed, match="the peer stops"):
+                await asyncio.wait_for(late, 60.0)
+        await publishing
+        peers[1]._open = True
+
+    simulate(work, seed=11, size=3)

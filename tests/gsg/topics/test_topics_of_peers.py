@@ -9,7 +9,10 @@ from peers import quiet, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
+from gsg.errors import DoorClosed, PeerMisbehaved, Refused
 from gsg.topics.topic import TopicSubscription
+from gsg.wire.messages import Done
+from gsg.wire.topic_messages import Inject, Payload
 
 ALL = 10_000
 
@@ -179,3 +182,102 @@ def test_a_timer_that_rings_early_is_followed_by_the_next_one() -> None:
         assert topics._timer is not timer
 
     simulate(work, seed=6, size=2)
+
+
+def test_whoever_subscribes_while_another_subscriber_here_leaves_hears_all() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        topic = peers[0].topic("news")
+
+        async def pass_by() -> None:
+            (await topic.subscribe()).close()
+
+        _, events, _ = await asyncio.gather(pass_by(), topic.subscribe(), pass_by())
+        await peers[1].topic("news").publish(1)
+        await quiet()
+
+        assert heard(events) == [(1,)]
+
+    simulate(work, seed=8, size=3)
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.01, 0.05, 1.0])
+def test_whoever_gives_up_subscribing_takes_nobody_along(after_s: float) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[2].topic("news").subscribe()
+        first, second = [asyncio.ensure_future(peers[0].topic("news").subscribe()) for _ in range(2)]
+
+        await asyncio.sleep(after_s)
+        first.cancel()
+        events = await second
+        await peers[1].topic("news").publish(1)
+        await quiet()
+
+        assert heard(events) == [(1,)]
+
+    simulate(work, seed=9, size=3)
+
+
+def test_whoever_was_the_only_one_to_subscribe_and_gave_up_is_no_member() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        subscribing = asyncio.ensure_future(peers[0].topic("news").subscribe())
+        await asyncio.sleep(0)
+
+        subscribing.cancel()
+        await quiet()
+
+        assert peers[0]._parts.topics._memberships == {}
+        assert await peers[1].topic("news").size() == 0
+
+    simulate(work, seed=10, size=3)
+
+
+def test_a_member_that_leaves_and_comes_back_at_once_is_known_to_the_holders() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        for peer in peers[:3]:
+            (await peer.topic("news").subscribe()).close()
+            await peer.topic("news").subscribe()
+        await quiet()
+
+        assert await peers[3].topic("news").size() == 3
+
+    simulate(work, seed=11, size=4)
+
+
+def test_whoever_subscribes_while_the_peer_stops_is_told() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[1].topic("news").subscribe()
+        net.crash(peers[1].contact.host, quietly=True)
+        subscribing = asyncio.ensure_future(peers[0].topic("news").subscribe())
+        await asyncio.sleep(1.0)
+
+        peers[0]._parts.topics.stop()
+
+        with pytest.raises(DoorClosed):
+            await asyncio.wait_for(subscribing, 60.0)
+
+    simulate(work, seed=12, size=6)
+
+
+@pytest.mark.parametrize(("count", "named"), [(-1, 0), (1 << 60, 0), (9, 9)], ids=["fewer than none", "too many", "too many named"])
+def test_what_no_holder_says_of_members_is_a_breach(count: int, named: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        for peer in peers:
+            lies = count, [peers[1].contact] * named
+            peer._parts.topics._enrolments.members = lambda *_, lies=lies, **__: lies  # type: ignore[assignment, misc]  # a liar
+
+        with pytest.raises(PeerMisbehaved, match="expected at most 8, of 0 to 1,000,000"):
+            await peers[0].topic("news").size()
+
+    simulate(work, seed=13, size=3)
+
+
+def test_who_injects_into_a_topic_with_a_long_name_gets_a_short_answer() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        payload = Payload("x" * 1_000_000, peers[0].contact.id + bytes(6), 1, b"\x90")
+
+        with pytest.raises(Refused, match="this peer is no member of topic 'xxx") as refused:
+            await peers[0]._parts.exchange.ask(peers[1].contact, lambda request: Inject(request, [payload]), Done)
+
+        assert len(str(refused.value)) < 1_000
+
+    simulate(work, seed=14, size=2)
