@@ -27,7 +27,7 @@ from ..wire.experiment_messages import Act, Do, Orders, Row, TakePart, What
 from . import log
 from .log import Entry
 from .participant import ROWS_A_REPORT
-from .plan import LEAD_US, MAX_PARTICIPANTS, PREFIX, SECOND_US, Due, Plan, diffusion, topic_of
+from .plan import LARGEST, LEAD_US, MAX_PARTICIPANTS, PREFIX, SECOND_US, Due, Plan, diffusion, topic_of
 
 GONE_US: Final = 10 * SECOND_US
 """A participant that has said nothing for so long is gone, unless it says something later."""
@@ -41,8 +41,8 @@ ACTS_A_REPORT: Final = 200
 """The rest goes with the next answers."""
 MAX_VIEW: Final = 255
 ID_BYTES: Final = 20
-LARGEST: Final = 2**62
-"""What is larger is no time, and no count."""
+MAX_ROW: Final = 2**40
+"""A participant's rows have lower numbers: so many that are missing of each of MAX_PARTICIPANTS can be counted in 64 bits."""
 
 
 class Stage(Enum):
@@ -110,11 +110,13 @@ class Facilitator:
         member = self._members.get(contact.id)
         if member is None:
             if len(self._members) >= MAX_PARTICIPANTS:
-                raise Refused(f"this experiment has {MAX_PARTICIPANTS:,} participants; expected at most so many")
+                raise Refused(
+                    f"this experiment has {MAX_PARTICIPANTS:,} participants, and may have no more; take part in another one"
+                )
             member = self._members[contact.id] = _Member(contact, now_us)
             self._write(Entry(now_us, 0, log.JOINED, contact.id.hex()))
             if self.stage is not Stage.GATHERING:
-                member.neighbours = self._some(contact.id)
+                member.neighbours = self._sample(self._contacts(), without=contact.id)
         member.heard_us, member.is_gone = now_us, False
         if self.stage is Stage.OVER:
             return Orders(report.request, now_us, is_over=True)
@@ -124,8 +126,11 @@ class Facilitator:
         return Orders(report.request, now_us, member.acts[:ACTS_A_REPORT], neighbours)
 
     def _take_rows(self, member: _Member, report: TakePart) -> None:
-        if not (0 < report.first < LARGEST and abs(report.offset_us) < LARGEST and 0 <= report.error_us < LARGEST):
-            raise Refused("a report whose numbers are none; expected those of a clock")
+        if not (0 < report.first < MAX_ROW and abs(report.offset_us) < LARGEST and 0 <= report.error_us < LARGEST):
+            raise Refused(
+                f"a report from row {report.first}, its clock {report.offset_us} µs behind, give or take {report.error_us}; "
+                f"expected a row from 1 to {MAX_ROW - 1:,}, and microseconds below {LARGEST:,}"
+            )
         for number, row in enumerate(report.rows[:ROWS_A_REPORT], report.first):
             if number <= member.last_row:
                 continue
@@ -159,8 +164,9 @@ class Facilitator:
         match self.stage:
             case Stage.GATHERING:
                 if len(self._living()) >= self._plan.participants:
+                    contacts = self._contacts()
                     for member in self._members.values():
-                        member.neighbours = self._some(member.contact.id)
+                        member.neighbours = self._sample(contacts, without=member.contact.id)
                     self._enter(Stage.SETTLING, now_us + self._settle_us, f"all {self._plan.participants} have come")
             case Stage.SUBSCRIBING:
                 if not self._asked or self._until_us <= now_us:
@@ -189,10 +195,13 @@ class Facilitator:
     def _living(self) -> list[bytes]:
         return [peer for peer, member in self._members.items() if not (member.is_gone or member.is_removed)]
 
-    def _some(self, without: bytes) -> list[Contact]:
-        """Some participants at random, to begin a view with."""
-        others = [member.contact for peer, member in self._members.items() if peer != without and not member.is_gone]
-        return self._rng.sample(others, min(VIEW, len(others)))
+    def _contacts(self) -> list[Contact]:
+        return [member.contact for member in self._members.values() if not member.is_gone]
+
+    def _sample(self, contacts: list[Contact], *, without: bytes) -> list[Contact]:
+        """Some of all participants at random, VIEW at most, for one of them to begin its view with."""
+        chosen = self._rng.sample(contacts, min(VIEW + 1, len(contacts)))
+        return [contact for contact in chosen if contact.id != without][:VIEW]
 
     def _let_subscribe(self, share: float, now_us: int) -> None:
         living = self._living()

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
+from ..errors import PeerMisbehaved
 from ..wire.experiment_messages import Act, Orders, Row, TakePart
 from .clocks import ClockOffset
-from .plan import PREFIX
+from .plan import LARGEST, PREFIX
 
 MAX_ROWS: Final = 20_000
 """Rows that wait; beyond, the oldest go, which the facilitator sees by their numbers."""
@@ -56,7 +57,11 @@ class Participant:
 
     def answered(self, orders: Orders, sent_us: int, now_us: int) -> list[tuple[int, Act]]:
         """The answer to a report: what to do in addition, each at a time of our clock. A topic that is none of an experiment is
-        none of the facilitator's business."""
+        none of the facilitator's business. Raises PeerMisbehaved for a clock that is none: the report is told again."""
+        if not 0 <= orders.now_us < LARGEST:
+            raise PeerMisbehaved(
+                f"the facilitator's clock says {orders.now_us}; expected microseconds since 1970, below {LARGEST:,}"
+            )
         for _ in range(self._told):
             self._rows.popleft()
         self._first += self._told

@@ -54,8 +54,8 @@ class Participation:
         self._on_end = on_end
         self._now_s = clock
         self._participant = Participant()
-        self._events: dict[str, TopicSubscription] = {}
-        """Topics that it was told to subscribe to. Limit: those of a peer (gsg/topics/topics.py)."""
+        self._events: dict[str, TopicSubscription | None] = {}
+        """Topics that it was told to subscribe to, None while it does. Limit: those of a peer (gsg/topics/topics.py)."""
         self._contact: dht.Contact | None = None
         self._told_s = float("-inf")
         self._group = asyncio.TaskGroup()
@@ -76,7 +76,8 @@ class Participation:
             task.cancel()
         await self._group.__aexit__(None, None, None)
         for events in self._events.values():
-            events.close()
+            if events is not None:
+                events.close()
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = self._group.create_task(logging_failure(work))
@@ -89,12 +90,14 @@ class Participation:
     async def _report_always(self) -> None:
         while self._is_open:
             began_s = self._now_s()
+            is_answered = False
             try:
                 self._is_open = not await self._report()
+                is_answered = True
             except (GsgError, OSError) as error:
                 self._contact = None
                 self._complain(error)
-            if self._is_open and not self._participant.has_much:
+            if self._is_open and not (is_answered and self._participant.has_much):
                 await asyncio.sleep(max(0.0, began_s + REPORT_S - self._now_s()))
         log.info("the experiment is over")
 
@@ -154,9 +157,7 @@ class Participation:
             match act.do:
                 case Do.SUBSCRIBE:
                     if act.topic not in self._events:
-                        self._events[act.topic] = events = await self._peer.topic(act.topic).subscribe()
-                        self._start(self._listen(act.topic, events))
-                        self._note(What.SUBSCRIBED, act)
+                        await self._subscribe(act)
                 case Do.LEAVE:
                     if (left := self._events.pop(act.topic, None)) is not None:
                         left.close()
@@ -170,6 +171,21 @@ class Participation:
         except GsgError as error:
             log.warning("%s %s as the facilitator said: %s", act.do.name.lower(), act.topic, error)
             self._note(What.FAILED, act)
+
+    async def _subscribe(self, act: Act) -> None:
+        self._events[act.topic] = None
+        try:
+            events = await self._peer.topic(act.topic).subscribe()
+        except BaseException:
+            if act.topic in self._events and self._events[act.topic] is None:
+                del self._events[act.topic]
+            raise
+        if act.topic not in self._events or self._events[act.topic] is not None:
+            events.close()  # it was told to leave meanwhile
+            return
+        self._events[act.topic] = events
+        self._start(self._listen(act.topic, events))
+        self._note(What.SUBSCRIBED, act)
 
     def _note(self, what: What, act: Act) -> None:
         number = act.number if what is What.FAILED else act.event

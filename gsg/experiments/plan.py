@@ -25,6 +25,8 @@ WARM: Final = 2
 MAX_PARTICIPANTS: Final = 10_000
 MAX_EVENTS: Final = 10_000
 MAX_SECONDS: Final = 86_400.0
+LARGEST: Final = 2**62
+"""What is larger is no time, and no count: sums and differences of two travel in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,10 @@ class Plan:
         for share in self.subscribers:
             if not 0 < share <= 1 or round(share * self.participants) < 2:
                 raise LocalError(f"a share of {share:g} of {self.participants} subscribe; expected two at least, and 1 at most")
+        topics = [topic_of(share) for share in self.subscribers]
+        for topic in topics:
+            if topics.count(topic) > 1:
+                raise LocalError(f"shares of {topic.removeprefix(PREFIX)} twice; expected some that differ in four digits")
 
 
 class Count:

@@ -12,11 +12,12 @@ from peers import guest_of, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.errors import LocalError, Refused
+from gsg.errors import LocalError, PeerUnreachable, Refused
 from gsg.experiments.facilitation import Facilitation
+from gsg.experiments.participant import ROWS_A_REPORT
 from gsg.experiments.participation import Participation
 from gsg.experiments.plan import Plan
-from gsg.wire.experiment_messages import TakePart
+from gsg.wire.experiment_messages import Act, Do, Row, TakePart, What
 from simulations.dissemination.experiment_log import read_log
 
 PATIENCE_S = 600
@@ -102,3 +103,40 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anything_begins(tmp_p
                 await Facilitation(peer, tmp_path / "file", Plan(2, (1.0,)), Random(1), Heard().say).__aenter__()
 
     simulate(work, seed=5, size=1)
+
+
+def test_a_facilitator_that_does_not_answer_is_asked_every_second_however_much_waits() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        participation = Participation(peers[0], ("10.9.9.9", 1), clock=net.loop.time)
+        asked: list[float] = []
+
+        async def find() -> None:
+            asked.append(net.loop.time())
+            assert len(asked) < 1_000, "without a pause"
+            raise PeerUnreachable("nobody is there")
+
+        participation._find = find  # type: ignore[method-assign, assignment]  # as where the address is no name
+        for number in range(ROWS_A_REPORT + 1):
+            participation._participant.note(Row(What.TOLD, number))
+
+        async with participation:
+            await asyncio.sleep(9.5)
+
+        assert len(asked) == 10
+
+    simulate(work, seed=6, size=1)
+
+
+def test_who_is_told_to_leave_while_it_subscribes_is_no_member() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        topic = "experiment/news"
+        async with Participation(peers[0], peers[1].contact.address, clock=net.loop.time) as participation:
+            for number, do in enumerate((Do.SUBSCRIBE, Do.SUBSCRIBE, Do.LEAVE), 1):
+                participation._participant.waiting += 1
+                participation._begin(Act(number, 0, do, topic))
+            await asyncio.sleep(5.0)
+
+            assert participation._events == {}
+            assert await peers[1].topic(topic).size() == 0
+
+    simulate(work, seed=7, size=2)

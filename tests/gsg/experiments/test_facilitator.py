@@ -9,9 +9,9 @@ import pytest
 from dht import Contact
 from gsg.errors import LocalError, Refused
 from gsg.experiments import facilitator as module
-from gsg.experiments.facilitator import GONE_US, PATIENCE_US, Facilitator, Stage
+from gsg.experiments.facilitator import GONE_US, MAX_ROW, PATIENCE_US, Facilitator, Stage
 from gsg.experiments.log import Entry
-from gsg.experiments.plan import SECOND_US, WARM, Count, Plan, diffusion
+from gsg.experiments.plan import MAX_PARTICIPANTS, SECOND_US, WARM, Count, Plan, diffusion
 from gsg.wire.experiment_messages import Act, Do, Orders, Row, TakePart, What
 
 BEGIN_US = 1_000 * SECOND_US
@@ -163,7 +163,7 @@ def test_a_row_that_cannot_be_written_is_left_out_and_counted(row: Row) -> None:
 def test_a_report_whose_numbers_are_none_is_refused() -> None:
     bench = Bench(Plan(2, ALL), 1)
 
-    with pytest.raises(Refused, match="numbers are none"):
+    with pytest.raises(Refused, match="expected a row from 1"):
         bench.facilitator.report(contact(0), TakePart(1, 0, 0, []), bench.now_us)
 
 
@@ -185,7 +185,7 @@ def test_there_are_not_more_participants_than_there_may_be(monkeypatch: pytest.M
     bench = Bench(Plan(2, ALL), 2)
     bench.report(0)
 
-    with pytest.raises(Refused, match="expected at most so many"):
+    with pytest.raises(Refused, match="has 1 participants, and may have no more"):
         bench.report(1)
 
 
@@ -230,6 +230,7 @@ def test_a_latecomer_is_told_of_others_and_is_of_the_next_topics() -> None:
         ({"events": 0}, "0 events; expected 1 to 10000"),
         ({"watch_s": -1.0}, "-1 seconds to watch; expected 0 to 86400"),
         ({"removed": 1.0}, "a share of 1 removed; expected 0 or more, and that some stay"),
+        ({"subscribers": (0.33331, 0.33332)}, "shares of 0.3333 twice; expected some that differ in four digits"),
         ({"subscribers": (0.1,)}, "a share of 0.1 of 8 subscribe; expected two at least, and 1 at most"),
     ],
     ids=lambda given: str(given)[:20],
@@ -257,3 +258,21 @@ def test_nothing_is_written_any_more_when_the_experiment_is_over() -> None:
     orders = bench.report(0, [Row(What.TOLD, 1)], first=100)
 
     assert (orders.is_over, orders.acts, len(bench.entries)) == (True, [], written)
+
+
+def test_rows_that_participants_say_to_have_lost_can_be_written_in_one_column() -> None:
+    bench = Bench(Plan(4, ALL), 3)
+
+    for number in range(2):
+        bench.report(number, [Row(What.TOLD, 1)], first=MAX_ROW - 1)
+
+    assert MAX_ROW < bench.facilitator.lost <= 2 * MAX_ROW
+    assert MAX_PARTICIPANTS * MAX_ROW < 2**63
+    with pytest.raises(Refused, match=f"from row {MAX_ROW}, .* expected a row from 1 to {MAX_ROW - 1:,}"):
+        bench.report(2, [Row(What.TOLD, 1)], first=MAX_ROW)
+
+
+def test_bytes_of_a_row_count_its_texts() -> None:
+    short, long = (Entry(1, 1, "told", "p" * 40, "x" * length).size_bytes() for length in (1, 256))
+
+    assert long >= short + 255

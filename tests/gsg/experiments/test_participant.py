@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from gsg.errors import PeerMisbehaved
 from gsg.experiments import participant as module
+from gsg.experiments.clocks import UNKNOWN_US
 from gsg.experiments.participant import MAX_LEAD_US, ROWS_A_REPORT, Participant
 from gsg.wire.experiment_messages import Act, Do, Orders, Row, What
 
@@ -98,3 +100,13 @@ def test_a_topic_that_is_none_of_an_experiment_is_left_alone(topic: str) -> None
     one = Participant()
 
     assert one.answered(Orders(1, 0, [Act(1, 5, Do.SUBSCRIBE, topic)]), 0, 0) == []
+
+
+@pytest.mark.parametrize("now_us", [-(2**63), -1, 2**62, 2**64 - 1])
+def test_a_clock_that_is_none_is_a_breach_and_not_measured(now_us: int) -> None:
+    one = Participant()
+
+    with pytest.raises(PeerMisbehaved, match="expected microseconds since 1970"):
+        one.answered(Orders(1, now_us, [Act(1, 5, Do.COUNT, NEWS)]), 5, 10)
+
+    assert one.clock.best(10) == (0, UNKNOWN_US)
