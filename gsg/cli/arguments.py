@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.types import StringParamType
 
 AnyCommand = TypeVar("AnyCommand", bound=Callable[..., Any])  # Any: click calls it with what its options say
@@ -55,3 +56,13 @@ def with_options(options: Iterable[Callable[[AnyCommand], AnyCommand]]) -> Calla
         return command
 
     return decorated
+
+
+def refuse_options(reason: str, is_refused: Callable[[str], bool]) -> None:
+    """Raise click's usage error, which is an option and the reason, where the command that runs was given an option of a name, that
+    of its parameter, which is refused."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        name = option.name or ""
+        if is_refused(name) and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"{option.opts[0]} {reason}")

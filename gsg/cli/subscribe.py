@@ -13,6 +13,7 @@ import click
 
 from ..errors import Overrun, Stale
 from ..tuples.escaping import JSON_ERRORS, escape, json_line, one_line
+from .arguments import refuse_options
 from .connecting import peer_option, run
 from .json_terms import json_term
 from .messages import say
@@ -22,6 +23,8 @@ from .query_input import asks, check_one, read_query, with_query
 if TYPE_CHECKING:
     from ..languages.rows import Row, Sign
 
+TOPIC_OPTIONS = ("topic", "jsonl", "count", "url")
+"""All other options are for queries."""
 BATCH = 1_000
 """Rows written at once, when so many have come."""
 
@@ -40,7 +43,7 @@ BATCH = 1_000
     metavar="NAME",
     help="Print the events of a topic, such as house/temp, or of all that match house/+ or house/#, instead of rows.",
 )
-@click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows.")
+@click.option("--count", type=click.IntRange(min=1), help="Leave after so many rows, or events of a topic.")
 @click.option(
     "--max-tokens",
     type=click.IntRange(min=1),
@@ -67,8 +70,9 @@ def command(text: str | None, file: Path | None, topic: str | None, **given: Any
     A query that ASKs is answered with true or false where --snapshot is given.
     """
     if topic is not None:
-        if text is not None or file is not None or given["snapshot"]:
-            raise click.UsageError("--topic is given alone: a topic has no query, and nothing that holds now")
+        if text is not None:
+            raise click.UsageError(f"query {text!r} beside --topic; a topic has no query: leave one of them out")
+        refuse_options("is for a query, and a topic has none; leave it out", lambda name: name not in TOPIC_OPTIONS)
         from . import topics
 
         run(topics.subscribe(topic, jsonl=given["jsonl"], count=given["count"], url=given["url"]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import LocalError, Overrun
+from ..errors import BadText, LocalError, Overrun
 from ..tuples.escaping import JSON_ERRORS, json_line, one_line
 from .connecting import peer_option, run
 from .input_lines import lines_of_input
@@ -18,6 +18,7 @@ from .output import Printer
 
 if TYPE_CHECKING:
     from ..topics.backlog import TopicEvent
+    from ..tuples.terms import Tuple
 
 
 @click.command(short_help="List the topics that a peer knows of.")
@@ -50,24 +51,37 @@ async def _list(as_json: bool, url: str) -> None:
 async def publish(topic: str, values: tuple[str, ...], url: str) -> None:
     """Publish one event whose values are as GSG script writes them; of ``-``, one for each line of standard input, a text each."""
     from ..http.client import connect
-    from ..languages import Notify, parse_script
 
+    terms = None if values == ("-",) else _terms_of(values)
     async with connect(url) as client:
-        if values == ("-",):
+        if terms is None:
             async for lines in lines_of_input():
                 await client.topic(topic).publish_all([(_text_of(line),) for line in lines])
         else:
-            blocks = parse_script(f"NOTIFY {{ ({', '.join(values)}) }}")
-            if len(blocks) != 1 or not isinstance(blocks[0], Notify) or len(blocks[0].tuples) != 1:
-                raise LocalError(f"{' '.join(values)!r} are no values; expected such as 21 warm '\"a text\"'")
-            await client.topic(topic).publish(*blocks[0].tuples[0])
+            await client.topic(topic).publish(*terms)
+
+
+def _terms_of(values: tuple[str, ...]) -> Tuple:
+    from ..languages import Notify, parse_script
+
+    problem = ""
+    try:
+        match parse_script(f"NOTIFY {{ ({', '.join(values)}) }}"):
+            case [Notify(tuples=[terms])]:
+                return terms
+    except BadText as error:
+        problem = f": {error.problem}"
+    raise LocalError(f"{' '.join(values)!r} cannot be the values of an event{problem}; expected such as 21 warm '\"a text\"'")
 
 
 def _text_of(line: bytes) -> str:
     try:
         return line.decode().removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise LocalError(f"a line of standard input is no UTF-8: {error}; nothing from its piece on is published") from None
+    except UnicodeDecodeError:
+        raise LocalError(
+            f"line {line[:80]!r} of standard input is no UTF-8; expected text in UTF-8: it is not published, nor are the lines "
+            "that came with it and after it"
+        ) from None
 
 
 async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str) -> None:

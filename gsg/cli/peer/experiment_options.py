@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
-from ..arguments import AnyCommand, with_options
+from ..arguments import AnyCommand, refuse_options, with_options
 from ..connecting import parse_address
 
 if TYPE_CHECKING:
@@ -108,11 +107,9 @@ class ExperimentOptions:
         if self.facilitator is not None:
             self._plan()
             return
-        context = click.get_current_context()
-        for name in context.params:
-            if name.startswith("experiment_") and context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-                option = "--" + name.replace("_", "-")
-                raise click.UsageError(f"{option} is for the peer that leads an experiment; add --facilitator DIR")
+        refuse_options(
+            "is for the peer that leads an experiment; add --facilitator DIR", lambda name: name.startswith("experiment_")
+        )
 
     def _plan(self) -> Plan:
         from ...errors import LocalError

@@ -14,6 +14,7 @@ import click
 
 from ...errors import BadText, GsgError, LocalError
 from ...tuples.escaping import one_line
+from ..arguments import refuse_options
 from ..connecting import peer_option, run
 from .pipes import Batch, Pipe, batches, is_pipe
 from .progress import PublishProgress
@@ -38,7 +39,11 @@ Send: TypeAlias = "Callable[..., Coroutine[Any, Any, object]]"  # Any: what a co
 )
 @click.option("--base", metavar="IRI", help="What relative IRIs are resolved against. [default: the file's own IRI]")
 @click.option("--lenient", is_flag=True, help="Skip what cannot be read: it is told with its line, and counted.")
-@click.option("--topic", metavar="NAME", help="Publish an event to a topic: its values are given in place of files, as in scripts.")
+@click.option(
+    "--topic",
+    metavar="NAME",
+    help="Publish an event to a topic: its values are given in place of files, as in scripts; after -- where one is negative.",
+)
 @click.option("--retract", is_flag=True, help="Retract what the files would insert.")
 @click.option(
     "--audience",
@@ -76,8 +81,10 @@ def command(
     changes nothing and --retract finds them. Labels on standard input without --base are names of the whole space, as in scripts.
     """
     if topic is not None:
-        if scripts or audiences or given["retract"]:
-            raise click.UsageError("--topic goes with values alone, such as: gsg publish --topic house/temp 21")
+        refuse_options(
+            "is for files and scripts; --topic goes with values alone, such as: gsg publish --topic house/temp 21",
+            lambda name: name not in ("topic", "files", "quiet", "url"),
+        )
         if not files:
             raise click.UsageError("give the values of the event, such as 21, or '-' for a text a line of standard input")
         from .. import topics

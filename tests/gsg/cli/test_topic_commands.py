@@ -90,9 +90,13 @@ def test_topics_are_listed_with_their_members(gsg: Gsg, url: str) -> None:
         (("publish", "--topic", "a/+", "1"), "'a/+' is a filter, for subscribing"),
         (("subscribe", "--topic", "a/b+"), "has '+' beside other characters"),
         (("publish", "--topic", "a"), "give the values of the event"),
-        (("publish", "--topic", "a", "1)(2"), "are no values"),
+        (("publish", "--topic", "a", "1)(2"), "'1)(2' cannot be the values of an event"),
+        (("publish", "--topic", "a", "?x"), "'?x' cannot be the values of an event: \"?x\" in NOTIFY"),
+        (("publish", "--topic", "a", "1", "--json"), "--json is for files and scripts; --topic goes with values alone"),
         (("publish", "--topic", "a", "1", "-e", "(x)"), "--topic goes with values alone"),
-        (("subscribe", "--topic", "a", "(?x)"), "--topic is given alone"),
+        (("subscribe", "--topic", "a", "(?x)"), "query '(?x)' beside --topic"),
+        (("subscribe", "--topic", "a", "--snapshot"), "--snapshot is for a query, and a topic has none; leave it out"),
+        (("subscribe", "--topic", "a", "--overflow", "error"), "--overflow is for a query"),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_write(gsg: Gsg, arguments: tuple[str, ...], problem: str) -> None:
@@ -100,3 +104,10 @@ def test_what_cannot_be_is_refused_with_what_to_write(gsg: Gsg, arguments: tuple
 
     assert answer.exit_code in (1, 2)
     assert problem in answer.stderr
+
+
+def test_a_line_that_is_no_text_is_shown(gsg: Gsg, url: str) -> None:
+    answer = gsg("publish", "--peer", url, "--topic", "lines", "-", input=b"\xffab\n")
+
+    assert answer.exit_code == 2
+    assert "line b'\\xffab' of standard input is no UTF-8; expected text in UTF-8" in answer.stderr
