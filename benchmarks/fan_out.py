@@ -25,9 +25,10 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Protocol
 
+from benchmarks.deliveries import WrongDelivery, run_checked
 from benchmarks.machine import Stolen, machine
 from benchmarks.pace import moments
-from benchmarks.pedro_wire import READ_BYTES, Wire, WrongDelivery, dial, read_line
+from benchmarks.pedro_wire import READ_BYTES, Wire, dial, read_line
 from benchmarks.stream_brokers import has_program, served
 from gsg.cli.processes import peers
 from gsg.placement.holders import UNSURE_S
@@ -315,14 +316,7 @@ def main() -> int:
         parser.error("--peers: expected a number from 1 to that of --subscribers")
     if not options.json:
         print(f"{machine()}; {options.subscribers} subscribers at {options.peers} peers, and at one nats-server")
-    try:
-        figures = asyncio.run(run(options))
-    except WrongDelivery as error:
-        print(f"wrong: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
+    figures = run_checked(run(options))
     if options.json:
         print(json.dumps({"machine": machine(), "figures": [asdict(figure) for figure in figures]}, indent=2))
     return 0

@@ -11,7 +11,6 @@ wanted is what the original server reached on such a machine, times the factor o
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import subprocess
 import sys
@@ -20,18 +19,17 @@ from contextlib import aclosing, contextmanager
 from dataclasses import asdict, dataclass
 from statistics import median
 
+from benchmarks.deliveries import WrongDelivery, run_checked
 from benchmarks.machine import machine
 from benchmarks.pedro_bare import ORIGINAL_SHARE
-from benchmarks.pedro_wire import Wire, WrongDelivery, dial, pump, read_line, resident_bytes, round_trips
+from benchmarks.pedro_wire import Wire, dial, pump, read_line, resident_bytes, round_trips
+from benchmarks.settling import until_sure
 from gsg.cli.processes import PeerProcess, peers
-from gsg.placement.holders import UNSURE_S
 
 RUNS = 5
 PEERS = 4
 ROCK = 7
 ROUND_TRIPS = 1_000
-SETTLED_S = 35.0
-"""Beyond the time for which peers are not sure of their keys: how long it may take until each has heard of the last one."""
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ async def several_peers(options: argparse.Namespace, count: int, alone: dict[str
     async with peers(PEERS, pedro=True) as overlay:
         if not options.quick:
             # Until then every peer takes each key for one that may just be changing hands, and sends what nobody may want.
-            await asyncio.sleep(UNSURE_S + SETTLED_S)
+            await until_sure()
         for case in chosen(options):
             rates, sender, receiver = measure(case, _port(overlay[0]), _port(overlay[-1]), count)
             sender.close()
@@ -255,11 +253,7 @@ def main() -> int:
     options = parser.parse_args()
     if not options.json:
         print(f"{machine()}; medians of {RUNS}")
-    try:
-        figures = asyncio.run(run(options))
-    except WrongDelivery as error:
-        print(f"wrong: {error}", file=sys.stderr)
-        return 1
+    figures = run_checked(run(options))
     if options.json:
         print(
             json.dumps({"machine": machine(), "figures": [asdict(figure) | {"good": figure.good} for figure in figures]}, indent=2)

@@ -11,12 +11,10 @@ import time
 from pathlib import Path
 from typing import Self
 
+from benchmarks.deliveries import WrongDelivery
+
 PATIENCE_S = 60.0
 READ_BYTES = 1024 * 1024
-
-
-class WrongDelivery(Exception):
-    """What came back is not what the protocol promises."""
 
 
 class Wire:

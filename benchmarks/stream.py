@@ -25,11 +25,12 @@ from statistics import mean, median
 from typing import Any
 
 import gsg
+from benchmarks.deliveries import WrongDelivery, run_checked
 from benchmarks.machine import Stolen, machine
 from benchmarks.pedro_wire import resident_bytes
+from benchmarks.settling import until_sure
 from benchmarks.stream_brokers import BROKERS, missing, served
 from gsg.cli.processes import peers
-from gsg.placement.holders import UNSURE_S
 from gsg.tuples.features import HOME, key
 
 RUNS = 5
@@ -43,17 +44,11 @@ WANTED_PER_S = 60_000
 WANTED_MEDIAN_US = 1_000
 WANTED_SHARE = 0.95
 """Of the throughput that is left beside a subscriber that reads nothing."""
-SETTLED_S = 35.0
-"""Beyond the time for which peers are not sure of their keys: how long it may take until each has heard of the last one."""
 ARITY = 3
 STOLEN_SAID = 0.01
 """From which share of the cores' time on it is said what the host took."""
 PATIENCE_S = 120.0
 """How long a run may take."""
-
-
-class WrongDelivery(Exception):
-    """A message came twice, too early or not at all."""
 
 
 class ToldOfLoss(Exception):
@@ -320,7 +315,7 @@ async def by_clients(options: argparse.Namespace) -> AsyncIterator[Figure]:
         async with gsg.connect(running[0].url) as client:
             ids = [status.peer for status in (await client.report()).peers]
         if not options.quick:
-            await asyncio.sleep(UNSURE_S + SETTLED_S)
+            await until_sure()
         name = name_at(ids[0], ids[1:], itertools.count())
         for process in (subscriber, publisher):
             await process.ask(do="open", name=name, facts=False)
@@ -386,8 +381,7 @@ async def run(options: argparse.Namespace) -> tuple[list[Figure], dict[str, str]
         for overlay in wanted:
             await overlay.begin()
         if wanted and not options.quick:
-            # Until then every peer takes each key for one that may just be changing hands, and sends what nobody may want.
-            await asyncio.sleep(UNSURE_S + SETTLED_S)
+            await until_sure()
         for overlay in wanted:
             async for figure in overlay.figures():
                 report(figure)
@@ -414,14 +408,7 @@ def main() -> int:
     options = parser.parse_args()
     if not options.json:
         print(f"{machine()}; medians of {1 if options.quick else RUNS}; CPU of publisher + middle + subscriber for a tuple")
-    try:
-        figures, left_out = asyncio.run(run(options))
-    except WrongDelivery as error:
-        print(f"wrong: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
+    figures, left_out = run_checked(run(options))
     if options.json:
         found = {"machine": machine(), "figures": [asdict(figure) for figure in figures], "left_out": left_out}
         print(json.dumps(found, indent=2))

@@ -20,18 +20,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from benchmarks.deliveries import WrongDelivery, run_checked
 from benchmarks.machine import Stolen, machine
-from benchmarks.stream import STOLEN_SAID, Process, WrongDelivery, answer_of
+from benchmarks.settling import until_sure
+from benchmarks.stream import STOLEN_SAID, Process, answer_of
 from benchmarks.stream_brokers import BROKERS, missing, served
-from gsg.placement.holders import UNSURE_S
 from simulations.dissemination.virtual_peers import VirtualPeers
 
 PATIENCE_S = 60.0
 """How long a burst, or the events of a rate, may take to come."""
 SETTLE_S = 12.0
 """Two rounds of exchanges, in which members find their neighbours."""
-SURE_S = 35.0
-"""Beyond the time for which peers are not sure of their keys: how long it may take until each has heard of the last one."""
 QUIET_S = 0.5
 """How long is listened in the end for what comes once more."""
 SMALL = ("Marks", "Graft", "Prune")
@@ -253,9 +252,7 @@ async def run(options: argparse.Namespace, sizes: Sizes) -> tuple[list[Figure], 
     async with AsyncExitStack() as stack:
         fields = [await started(name, "topic", stack, options) for name in ("topic", "topic, no TLS")]
         if not options.quick:
-            # Until then every peer takes each key for one that may just be changing hands, and sends what nobody may want.
-            print(f"until peers are sure of their keys: {UNSURE_S + SURE_S:.0f} s", file=sys.stderr, flush=True)
-            await asyncio.sleep(UNSURE_S + SURE_S)
+            await until_sure()
         for field in fields:
             report(await measured(field, QUIET_S if options.quick else SETTLE_S, sizes))
     for kind in BROKERS:
@@ -282,14 +279,7 @@ def main() -> int:
     sizes = QUICK if options.quick else Sizes()
     if not options.json:
         print(f"{machine()}; {options.peers} members in {options.processes} processes; latencies at {sizes.per_s} events/s")
-    try:
-        figures, left_out = asyncio.run(run(options, sizes))
-    except WrongDelivery as error:
-        print(f"wrong: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
+    figures, left_out = run_checked(run(options, sizes))
     print(f"{sizes.members} members in virtual time", file=sys.stderr, flush=True)
     began_s = time.monotonic()
     sent = sent_for_an_event(sizes)

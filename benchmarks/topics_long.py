@@ -18,17 +18,15 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from benchmarks.deliveries import run_checked
 from benchmarks.machine import machine
-from benchmarks.stream import WrongDelivery
+from benchmarks.settling import until_sure
 from benchmarks.topics import role, started
-from gsg.placement.holders import UNSURE_S
 
 WANTED = 0.95
 WANTED_GROWTH = 1.10
 BURST = 1_000
 TURNS = 10
-SURE_S = 35.0
-"""As in benchmarks/topics.py."""
 BACK_S = 15.0
 """Between two turns: who was stopped is back, and the tree has settled."""
 
@@ -60,8 +58,7 @@ async def run(options: argparse.Namespace) -> Long:
         field = await started("topic", "topic", stack, options)
         stopped = await stack.enter_async_context(role(1, "topic", field.address, tls=True))
         if not options.quick:
-            print(f"until peers are sure of their keys: {UNSURE_S + SURE_S:.0f} s", file=sys.stderr, flush=True)
-            await asyncio.sleep(UNSURE_S + SURE_S)
+            await until_sure()
         await field.open()
         await stopped.ask(do="open")
         took_s = [0.0, 0.0]
@@ -97,14 +94,7 @@ def main() -> int:
     options = parser.parse_args()
     options.processes = min(2, options.peers)
     options.events = options.events or (10_000 if options.quick else 1_000_000)
-    try:
-        came = asyncio.run(run(options))
-    except WrongDelivery as error:
-        print(f"wrong: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
+    came = run_checked(run(options))
     if options.json:
         print(json.dumps({"machine": machine(), **asdict(came)}, indent=2))
         return 0
