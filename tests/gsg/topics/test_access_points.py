@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from contacts import contact
 
 from dht import Contact
 from gsg.topics.access_points import (
@@ -19,10 +20,6 @@ from gsg.topics.access_points import (
     cache_size,
 )
 from gsg.wire.topic_messages import Advert, Walk, WalkEnd
-
-
-def contact(number: int) -> Contact:
-    return Contact(number.to_bytes(20, "big"), "10.0.0.1", 1 + number)
 
 
 class Searcher:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from contacts import contact, number_of
 
 from dht import Contact
 from gsg.topics.diffusion import diffusion as module
@@ -13,10 +14,6 @@ from gsg.topics.diffusion.diffusion import ASKED_S, FORGET_S, GAP_S, GRAFTED_BYT
 from gsg.wire.topic_messages import Graft, Mark, Marks, Payload, Prune, TopicMessage
 
 SOURCE = b"s" * 26
-
-
-def contact(number: int) -> Contact:
-    return Contact(number.to_bytes(20, "big"), "10.0.0.1", 1 + number)
 
 
 class Member:
@@ -43,7 +40,7 @@ class Member:
     def _send(self, to: Contact, message: TopicMessage) -> bool:
         if not self.takes and isinstance(message, Payload):
             return False
-        self.sent.append((int.from_bytes(to.id, "big"), message))
+        self.sent.append((number_of(to.id), message))
         return True
 
     def comes(self, number: int, by: int, now_s: float = 0.0, *, age_ms: int = 0, body: bytes = b"") -> None:

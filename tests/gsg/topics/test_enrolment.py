@@ -5,15 +5,11 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from contacts import contact
 
-from dht import Contact
 from gsg.errors import Refused
 from gsg.topics import enrolment
 from gsg.topics.enrolment import LEASE_S, SAMPLE, Enrolments
-
-
-def contact(number: int) -> Contact:
-    return Contact(number.to_bytes(20, "big"), "10.0.0.1", 1 + number)
 
 
 def enrolled(*members: int, topic: str = "t", now_s: float = 0.0) -> Enrolments:

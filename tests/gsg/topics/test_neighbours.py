@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from contacts import contact
+
 from dht import Contact
 from gsg.topics.neighbours import (
     AGAIN_S,
@@ -21,11 +23,6 @@ from gsg.topics.neighbours import (
 )
 from gsg.topics.view import View
 from gsg.wire.topic_messages import AskNeighbour, DropNeighbour, Mark, RefuseNeighbour, TakeNeighbour, TopicMessage
-
-
-def contact(number: int) -> Contact:
-    return Contact(number.to_bytes(20, "big"), "10.0.0.1", 1000 + number)
-
 
 A = contact(1)
 TAKE = TakeNeighbour("t", None)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from contacts import contact, number_of
+
 from dht import Contact
 from gsg.topics.probes import MOST_PROBES, PROBE_S, Probes
-
-
-def contact(number: int) -> Contact:
-    return Contact(number.to_bytes(20, "big"), "10.0.0.1", 1 + number)
 
 
 def probed(neighbours: list[Contact], answers: set[int], times: int) -> tuple[list[int], list[bytes]]:
     """Whom to ask is asked, and who is found silent, in so many turns."""
     asked: list[int] = []
-    probes = Probes(lambda to, _: not asked.append(int.from_bytes(to.id, "big")))
+    probes = Probes(lambda to, _: not asked.append(number_of(to.id)))
     silent: list[bytes] = []
     for turn in range(times):
         silent += probes.probe(neighbours, turn * PROBE_S)

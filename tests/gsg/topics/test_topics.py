@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from contacts import contact
 
 from dht import Contact
 from gsg.errors import LocalError, PeerMisbehaved
@@ -39,11 +40,6 @@ from gsg.wire.topic_messages import (
     Walk,
     WalkEnd,
 )
-
-
-def contact(number: int) -> Contact:
-    return Contact(number.to_bytes(20, "big"), "10.0.0.1", 1000 + number)
-
 
 OWN, A, B = contact(0), contact(1), contact(2)
 S = b"s" * 26

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from random import Random
 
-from dht import Contact
+from contacts import contact
+
 from gsg.topics.view import MAX_AGE, SILENT, View
 from gsg.wire.topic_messages import Known
-
-
-def contact(number: int) -> Contact:
-    return Contact(number.to_bytes(20, "big"), "10.0.0.1", 1 + number % 60_000)
 
 
 def view_of(*others: int, size: int = 20) -> View:
