@@ -23,11 +23,11 @@ from dht import Contact
 from ..errors import Refused
 from ..topics.names import MAX_NAME
 from ..topics.view import VIEW
-from ..wire.experiment_messages import Act, Do, Orders, Row, TakePart, What
+from ..wire.experiment_messages import Act, ActKind, Orders, Row, RowKind, TakePart
 from . import log
 from .log import Entry
 from .participant import ROWS_A_REPORT
-from .plan import LARGEST, LEAD_US, MAX_PARTICIPANTS, PREFIX, SECOND_US, Due, Plan, diffusion, topic_of
+from .plan import LARGEST, LEAD_US, MAX_PARTICIPANTS, PREFIX, SECOND_US, Due, Plan, acts_of_topic, topic_of
 
 GONE_US: Final = 10 * SECOND_US
 """A participant that has said nothing for so long is gone, unless it says something later."""
@@ -139,7 +139,7 @@ class Facilitator:
             if not _is_sound(row):
                 self.lost += 1
                 continue
-            if row.what is What.SUBSCRIBED and row.topic == self._topic and member.contact.id in self._asked:
+            if row.what is RowKind.SUBSCRIBED and row.topic == self._topic and member.contact.id in self._asked:
                 self._asked.discard(member.contact.id)
                 self._subscribed.append(member.contact.id)
             entry = _entry(member.contact.id, row, report.offset_us, report.error_us)
@@ -208,7 +208,7 @@ class Facilitator:
         chosen = self._rng.sample(living, min(len(living), round(share * self._plan.participants)))
         self._topic, self._asked, self._subscribed = topic_of(share), set(chosen), []
         self._write(Entry(now_us, 0, log.TOPIC, topic=self._topic, number=len(chosen)))
-        self._tell_all([Due(who, now_us, Do.SUBSCRIBE) for who in chosen])
+        self._tell_all([Due(who, now_us, ActKind.SUBSCRIBE) for who in chosen])
         self._enter(Stage.SUBSCRIBING, now_us + PATIENCE_US, f"{len(chosen)} are to subscribe to {self._topic}")
 
     def _spread(self, now_us: int) -> None:
@@ -218,14 +218,14 @@ class Facilitator:
             self._enter(Stage.SPREADING, now_us, f"nobody is left in {self._topic}")
             return
         outside = sorted(living.difference(members))
-        acts, over_us = diffusion(self._plan, members, outside, now_us + LEAD_US, self._rng)
+        acts, over_us = acts_of_topic(self._plan, members, outside, now_us + LEAD_US, self._rng)
         self._tell_all(acts)
         self._enter(Stage.SPREADING, over_us + LEAD_US, f"events of {self._topic} spread among {len(members)}")
 
     def _remove(self, now_us: int) -> None:
         chosen = self._rng.sample(living := self._living(), min(len(living), round(self._plan.removed * len(living))))
         at_us = now_us + LEAD_US
-        self._tell_all([Due(who, at_us, Do.END) for who in chosen])
+        self._tell_all([Due(who, at_us, ActKind.END) for who in chosen])
         for who in chosen:
             self._members[who].is_removed = True
             self._write(Entry(at_us, 0, log.REMOVED, who.hex()))
@@ -238,7 +238,7 @@ class Facilitator:
 
     def _tell_all(self, acts: Iterable[Due]) -> None:
         for due in acts:
-            member = self._members[due.who]
+            member = self._members[due.participant]
             member.last_act += 1
             member.acts.append(Act(member.last_act, due.at_us, due.do, self._topic, due.event))
 
@@ -256,7 +256,7 @@ def _is_sound(row: Row) -> bool:
 
 
 def _entry(peer: bytes, row: Row, offset_us: int, error_us: int) -> Entry:
-    is_count = row.what is What.COUNTED
+    is_count = row.what is RowKind.COUNTED
     return Entry(
         row.at_us + offset_us,
         error_us,
@@ -267,5 +267,5 @@ def _entry(peer: bytes, row: Row, offset_us: int, error_us: int) -> Entry:
         row.number or None,
         row.payloads if is_count else None,
         row.small if is_count else None,
-        [known.hex() for known in row.view] if row.what is What.VIEW else None,
+        [known.hex() for known in row.view] if row.what is RowKind.VIEW else None,
     )

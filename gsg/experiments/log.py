@@ -19,7 +19,7 @@ GONE: Final = "gone"
 REMOVED: Final = "removed"
 TOPIC: Final = "topic"
 OVER: Final = "over"
-"""What the facilitator says itself; all others are names of :class:`gsg.wire.experiment_messages.What`, in lower case."""
+"""What the facilitator says itself; all others are names of :class:`gsg.wire.experiment_messages.RowKind`, in lower case."""
 
 COLUMNS: Final = {
     "facilitator": "string",  # its id, in hexadecimal
@@ -27,7 +27,7 @@ COLUMNS: Final = {
     "row": "int64",  # counts its rows, from 1
     "at_us": "int64",  # when, by the facilitator's clock
     "error_us": "int64",  # by how much that may be wrong
-    "what": "string",  # experiment, joined, gone, removed, topic, over; and what participants tell (experiment_messages.What)
+    "what": "string",  # experiment, joined, gone, removed, topic, over; and what participants tell (experiment_messages.RowKind)
     "peer": "string",  # the participant; null of experiment, topic and over
     "topic": "string",  # the topic; null of those that are of none
     "publisher": "string",  # of told: who published

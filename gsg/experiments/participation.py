@@ -19,7 +19,7 @@ from dht.resolving import resolve
 from ..background import logging_failure
 from ..errors import GsgError, Overrun, PeerUnreachable
 from ..topics.topic import TopicSubscription
-from ..wire.experiment_messages import Act, Do, Row, TakePart, What
+from ..wire.experiment_messages import Act, ActKind, Row, RowKind, TakePart
 from .participant import Participant
 from .plan import SECOND_US
 
@@ -137,7 +137,7 @@ class Participation:
         while self._is_open:
             await asyncio.sleep(VIEW_S)
             if view := self._testbed.view():
-                self._participant.note(Row(What.VIEW, self._now_us(), view=view))
+                self._participant.note(Row(RowKind.VIEW, self._now_us(), view=view))
 
     # --- acts --------------------------------------------------------------
 
@@ -145,9 +145,9 @@ class Participation:
         self._participant.waiting -= 1
         if not self._is_open:
             return
-        if act.do is Do.COUNT:
-            self._participant.note(Row(What.COUNTED, self._now_us(), act.topic, b"", act.event, *self._testbed.counts()))
-        elif act.do is Do.END and self._on_end is not None:
+        if act.do is ActKind.COUNT:
+            self._participant.note(Row(RowKind.COUNTED, self._now_us(), act.topic, b"", act.event, *self._testbed.counts()))
+        elif act.do is ActKind.END and self._on_end is not None:
             self._on_end()
         else:
             self._start(self._carry_out(act))
@@ -155,22 +155,22 @@ class Participation:
     async def _carry_out(self, act: Act) -> None:
         try:
             match act.do:
-                case Do.SUBSCRIBE:
+                case ActKind.SUBSCRIBE:
                     if act.topic not in self._events:
                         await self._subscribe(act)
-                case Do.LEAVE:
+                case ActKind.LEAVE:
                     if (left := self._events.pop(act.topic, None)) is not None:
                         left.close()
-                        self._note(What.LEFT, act)
-                case Do.PUBLISH:
+                        self._note(RowKind.LEFT, act)
+                case ActKind.PUBLISH:
                     # Noted before it is published: it may come to others at once.
-                    self._note(What.PUBLISHED, act)
+                    self._note(RowKind.PUBLISHED, act)
                     await self._peer.topic(act.topic).publish(act.event)
                 case _:
-                    self._note(What.FAILED, act)
+                    self._note(RowKind.FAILED, act)
         except GsgError as error:
             log.warning("%s %s as the facilitator said: %s", act.do.name.lower(), act.topic, error)
-            self._note(What.FAILED, act)
+            self._note(RowKind.FAILED, act)
 
     async def _subscribe(self, act: Act) -> None:
         self._events[act.topic] = None
@@ -185,10 +185,10 @@ class Participation:
             return
         self._events[act.topic] = events
         self._start(self._listen(act.topic, events))
-        self._note(What.SUBSCRIBED, act)
+        self._note(RowKind.SUBSCRIBED, act)
 
-    def _note(self, what: What, act: Act) -> None:
-        number = act.number if what is What.FAILED else act.event
+    def _note(self, what: RowKind, act: Act) -> None:
+        number = act.number if what is RowKind.FAILED else act.event
         self._participant.note(Row(what, self._now_us(), act.topic, number=number))
 
     async def _listen(self, topic: str, events: TopicSubscription) -> None:
@@ -197,10 +197,10 @@ class Participation:
                 async for event in events:
                     number = event.values[0] if event.values else 0
                     if type(number) is int and number > 0:
-                        self._participant.note(Row(What.TOLD, self._now_us(), topic, event.publisher, number))
+                        self._participant.note(Row(RowKind.TOLD, self._now_us(), topic, event.publisher, number))
                 return
             except Overrun as error:
-                self._participant.note(Row(What.MISSED, self._now_us(), topic, number=error.lost))
+                self._participant.note(Row(RowKind.MISSED, self._now_us(), topic, number=error.lost))
 
     def _now_us(self) -> int:
         return int(self._now_s() * SECOND_US)

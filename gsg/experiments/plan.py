@@ -13,7 +13,7 @@ from random import Random
 from typing import Final
 
 from ..errors import LocalError
-from ..wire.experiment_messages import Do
+from ..wire.experiment_messages import ActKind
 
 SECOND_US: Final = 1_000_000
 LEAD_US: Final = 3 * SECOND_US
@@ -99,26 +99,28 @@ def topic_of(share: float) -> str:
 class Due:
     """An act of one participant."""
 
-    who: bytes
+    participant: bytes
     at_us: int
-    do: Do
+    do: ActKind
     event: int = 0
 
 
-def diffusion(plan: Plan, members: Sequence[bytes], outside: Sequence[bytes], begin_us: int, rng: Random) -> tuple[list[Due], int]:
+def acts_of_topic(
+    plan: Plan, members: Sequence[bytes], outside: Sequence[bytes], begin_us: int, rng: Random
+) -> tuple[list[Due], int]:
     """The acts of one topic, from when all have subscribed until they leave, in order; and when they are over."""
-    found = list(_diffusion(plan, members, outside, begin_us, rng))
+    found = list(_acts_of_topic(plan, members, outside, begin_us, rng))
     return found, found[-1].at_us
 
 
-def _diffusion(plan: Plan, members: Sequence[bytes], outside: Sequence[bytes], now_us: int, rng: Random) -> Iterator[Due]:
+def _acts_of_topic(plan: Plan, members: Sequence[bytes], outside: Sequence[bytes], now_us: int, rng: Random) -> Iterator[Due]:
     quiet_us = round(plan.quiet_s * SECOND_US)
 
     def count(number: int) -> Iterator[Due]:
-        return (Due(who, now_us, Do.COUNT, number) for who in (*members, *outside))
+        return (Due(who, now_us, ActKind.COUNT, number) for who in (*members, *outside))
 
     def publish(publishers: Sequence[bytes], first: int) -> Iterator[Due]:
-        return (Due(who, now_us + (place + 1) * EVENT_US, Do.PUBLISH, first + place) for place, who in enumerate(publishers))
+        return (Due(who, now_us + (place + 1) * EVENT_US, ActKind.PUBLISH, first + place) for place, who in enumerate(publishers))
 
     one = rng.choice(members)
     yield from count(Count.BEGUN)
@@ -137,4 +139,4 @@ def _diffusion(plan: Plan, members: Sequence[bytes], outside: Sequence[bytes], n
         yield from count(sent)
         now_us += quiet_us
     yield from count(Count.ENDED)
-    yield from (Due(who, now_us, Do.LEAVE) for who in members)
+    yield from (Due(who, now_us, ActKind.LEAVE) for who in members)

@@ -85,7 +85,7 @@ class AccessPoints:
         """The topics in the cache."""
         return list(self._cache)
 
-    def meet(self, advert: Advert) -> None:
+    def learn_member(self, advert: Advert) -> None:
         """A member of a topic makes itself known."""
         if advert.contact.id == self._own.id or not 0 < len(advert.topic) <= MAX_NAME:
             return
@@ -100,12 +100,12 @@ class AccessPoints:
         """A member, as far as the cache knows."""
         return self._cache.get(topic)
 
-    def forget(self, peer: bytes) -> None:
+    def forget_peer(self, peer: bytes) -> None:
         """A peer is dead."""
         for topic in [topic for topic, contact in self._cache.items() if contact.id == peer]:
             del self._cache[topic]
 
-    def left(self, topic: str, peer: bytes) -> None:
+    def forget_member(self, topic: str, peer: bytes) -> None:
         """A peer is no member of a topic any more."""
         contact = self._cache.get(topic)
         if contact is not None and contact.id == peer:
@@ -138,7 +138,7 @@ class AccessPoints:
         for contact in through:
             self._send(contact, Walk(number, topic, self._own, LIFETIME - 1))
 
-    def ended(self, message: WalkEnd) -> None:
+    def receive_walk_end(self, message: WalkEnd) -> None:
         """A walk of ours has ended."""
         search = self._searches.get(message.number)
         if search is None:
@@ -152,7 +152,7 @@ class AccessPoints:
     def _end(self, number: int) -> None:
         search = self._searches.pop(number)
         for contact in search.members[:1]:
-            self.meet(Advert(search.topic, contact))
+            self.learn_member(Advert(search.topic, contact))
         search.on_end(Found(search.members, 1.0 if search.members else self.certainty(search.visited + 1)))
 
     def advance(self, now_s: float) -> None:
@@ -160,7 +160,7 @@ class AccessPoints:
         for number in [number for number, search in self._searches.items() if search.until_s <= now_s]:
             self._end(number)
 
-    def walked(self, walk: Walk, members: list[Contact], onward: list[Contact]) -> None:
+    def receive_walk(self, walk: Walk, members: list[Contact], onward: list[Contact]) -> None:
         """A walk has come here, where these are known as members; it goes on to one of some peers, or ends. It may be our own."""
         known = members or [contact for contact in [self._cache.get(walk.topic)] if contact is not None]
         left = min(walk.left, MAX_WALK)
@@ -168,6 +168,6 @@ class AccessPoints:
             return
         end = WalkEnd(walk.number, walk.topic, known)
         if walk.origin.id == self._own.id:
-            self.ended(end)
+            self.receive_walk_end(end)
         else:
             self._send(walk.origin, end)

@@ -16,7 +16,7 @@ from typing import Final
 
 from ..tuples.terms import Compound, Symbol, Term, Tuple, n3
 from .backlog import TopicEvent
-from .names import MAX_LEVELS, ONE, REST
+from .names import ANY_LEVEL, ANY_LEVELS, MAX_LEVELS
 
 LEVELS: Final = Symbol("topic-levels")
 VALUES: Final = Symbol("values")
@@ -45,12 +45,12 @@ def features_of(event: Tuple) -> Sequence[int]:
 def query_of(topic_filter: str) -> str:
     """The standing query that a filter is, in GSG script. Its rows are read by :func:`event_of`."""
     levels = topic_filter.split("/")
-    is_open = levels[-1] == REST
+    is_open = levels[-1] == ANY_LEVELS
     if is_open:
         levels.pop()
-    places = ["*" if level == ONE else n3(level) for level in levels] + ["*"] * (MAX_LEVELS - len(levels))
+    places = ["*" if level == ANY_LEVEL else n3(level) for level in levels] + ["*"] * (MAX_LEVELS - len(levels))
     tests = [f"?depth {'>=' if is_open else '='} {len(levels)}"]
-    if all(level == ONE for level in levels):
+    if all(level == ANY_LEVEL for level in levels):
         kind = LEVELS.n3()
     else:
         kind = "?kind"

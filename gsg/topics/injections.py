@@ -129,7 +129,7 @@ class Injections:
                 await self._exchange.ask(member, lambda request: Inject(request, payloads), Done)
             except (PeerUnreachable, Refused) as error:
                 self._access.pop(topic, None)
-                topics.access_points.left(topic, member.id)
+                topics.access_points.forget_member(topic, member.id)
                 problem = error
             else:
                 if topic not in self._access and len(self._access) >= MAX_ACCESS:

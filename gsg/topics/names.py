@@ -13,9 +13,9 @@ MAX_NAME: Final = 256
 """Characters of a topic's name, and of a filter."""
 MAX_LEVELS: Final = 16
 """Levels of a filter, without a ``#`` at its end; names may have more."""
-ONE: Final = "+"
+ANY_LEVEL: Final = "+"
 """In the place of a level of a filter: any one level, also an empty one."""
-REST: Final = "#"
+ANY_LEVELS: Final = "#"
 """In the place of the last level of a filter: any number of levels, also none."""
 
 
@@ -31,20 +31,20 @@ def topic_name(name: str) -> str:
 
 def is_filter(name: str) -> bool:
     """Whether a name has a wildcard."""
-    return ONE in name or REST in name
+    return ANY_LEVEL in name or ANY_LEVELS in name
 
 
 def _check_filter(name: str) -> None:
     *before, last = name.split("/")
     for level in (*before, last):
-        if is_filter(level) and level not in (ONE, REST):
-            wildcard = ONE if ONE in level else REST
+        if is_filter(level) and level not in (ANY_LEVEL, ANY_LEVELS):
+            wildcard = ANY_LEVEL if ANY_LEVEL in level else ANY_LEVELS
             raise LocalError(
                 f"level {level!r} of {name!r} has {wildcard!r} beside other characters; expected the wildcard alone between "
                 "slashes, such as house/+/temp or house/#: names of topics have neither + nor #"
             )
-    if REST in before:
+    if ANY_LEVELS in before:
         raise LocalError(f"levels after '#' in {name!r}; expected '#' only at the end, such as house/#: '+' is for one level")
-    levels = len(before) + (last != REST)
+    levels = len(before) + (last != ANY_LEVELS)
     if levels > MAX_LEVELS:
         raise LocalError(f"a filter of {levels} levels, {name!r}; expected at most {MAX_LEVELS}: end it with '#' before the rest")

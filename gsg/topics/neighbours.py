@@ -55,8 +55,8 @@ Send = Callable[[Contact, TopicMessage], bool]
 """Sends to a peer, by a link that is made if need be; False where it was not, as the link is congested."""
 
 
-class Told(Protocol):
-    """Who hears of neighbours that come and go."""
+class NeighbourListener(Protocol):
+    """Hears of neighbours that come and go: the overlay that has them."""
 
     def neighbour_came(self, contact: Contact, *, lazy: bool) -> None:
         """There is one more."""
@@ -88,7 +88,7 @@ class Neighbours:
         rng: Random,
         send: Send,
         wake_at: Callable[[float], None],
-        told: Told,
+        listener: NeighbourListener,
         *,
         wider: View | None = None,
     ) -> None:
@@ -97,7 +97,7 @@ class Neighbours:
         self._rng = rng
         self._send = send
         self._wake_at = wake_at
-        self._told = told
+        self._listener = listener
         self._wider = wider
         self.active: dict[bytes, Contact] = {}
         """Limit: MOST."""
@@ -139,7 +139,7 @@ class Neighbours:
         if urgent and is_wounded and self._wider is not None:
             asked = {contact.id for contact in candidates}
             candidates += self._wider.sample(MOST_ASKED, without={*tried, *backing_off, *asked})
-        lazy = not is_wounded and self._told.is_fed()
+        lazy = not is_wounded and self._listener.is_fed()
         for contact in candidates:
             self._asked[contact.id] = now_s + ANSWER_S
             self._send(contact, AskNeighbour(self._topic, urgent, lazy))
@@ -157,7 +157,7 @@ class Neighbours:
         if self._calls == len(CALL_AGAIN_S):
             return
         if self._call_s <= now_s:
-            self._told.left_alone()
+            self._listener.left_alone()
             self._call_s = now_s + CALL_AGAIN_S[self._calls]
             self._calls += 1
         self._retry_s = self._call_s
@@ -196,13 +196,13 @@ class Neighbours:
                 return
             self._asked.pop(contact.id, None)
             self._take(contact, lazy=message.lazy)
-        self._send(contact, TakeNeighbour(self._topic, self._told.marks(), message.lazy))
+        self._send(contact, TakeNeighbour(self._topic, self._listener.marks(), message.lazy))
 
     def _make_room(self, peer: bytes, message: AskNeighbour, now_s: float) -> bool:
         """Whether there is a place for a peer that asks, if need be that of another one."""
         if len(self.active) < (WANTED + 1 if message.change else MOST):
             return True
-        spare = self._told.spare()
+        spare = self._listener.spare()
         if message.change and spare is not None and len(self.active) < MOST:
             self.drop(spare)
             return True
@@ -226,7 +226,7 @@ class Neighbours:
             self._send(contact, DropNeighbour(self._topic))
             return False
         self._take(contact, lazy=message.lazy)
-        if len(self.active) > WANTED + 1 and (spare := self._told.spare()) not in (None, contact.id):
+        if len(self.active) > WANTED + 1 and (spare := self._listener.spare()) not in (None, contact.id):
             assert spare is not None
             self.drop(spare)
         return True
@@ -235,7 +235,7 @@ class Neighbours:
         self.active[contact.id] = contact
         self._refused.pop(contact.id, None)
         self._calls = 0
-        self._told.neighbour_came(contact, lazy=lazy)
+        self._listener.neighbour_came(contact, lazy=lazy)
 
     def refused(self, contact: Contact, message: RefuseNeighbour, now_s: float) -> None:
         """A peer has neighbours enough, or is no member."""
@@ -257,7 +257,7 @@ class Neighbours:
         self._urgent.pop(peer, None)
         if self.active.pop(peer, None) is None:
             return False
-        self._told.neighbour_went(peer)
+        self._listener.neighbour_went(peer)
         return True
 
     def dropped(self, peer: bytes, now_s: float) -> None:
@@ -266,7 +266,7 @@ class Neighbours:
             self._refuse_until(peer, now_s + AGAIN_S)
             self.refill(now_s)
 
-    def lost(self, peer: bytes, now_s: float) -> None:
+    def peer_lost(self, peer: bytes, now_s: float) -> None:
         """A peer cannot be reached: its link broke, or it says nothing."""
         self._view.forget(peer)
         was_asked = self._asked.pop(peer, None) is not None

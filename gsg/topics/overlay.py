@@ -86,21 +86,21 @@ class Overlay:
         if not self.neighbours.active:
             self.neighbours.refill(now_s)
 
-    def meet(self, contacts: Iterable[Contact], now_s: float) -> None:
+    def learn_peers(self, contacts: Iterable[Contact], now_s: float) -> None:
         """Peers of this overlay have been heard of."""
         for contact in contacts:
-            self.view.meet(contact)
+            self.view.learn_peer(contact)
         self.neighbours.refill(now_s)
 
-    def lost(self, peer: bytes, now_s: float) -> None:
+    def peer_lost(self, peer: bytes, now_s: float) -> None:
         """A peer cannot be reached."""
-        self.neighbours.lost(peer, now_s)
+        self.neighbours.peer_lost(peer, now_s)
 
     def advance(self, now_s: float) -> None:
         """Do what is due."""
         self.neighbours.advance(now_s)
 
-    # --- neighbours (Told) -------------------------------------------------
+    # --- neighbours (NeighbourListener) -------------------------------------------------
 
     def neighbour_came(self, contact: Contact, *, lazy: bool) -> None:
         """There is one more neighbour."""
@@ -133,11 +133,11 @@ class Overlay:
             case RefuseNeighbour():
                 if self.neighbours.is_asked(sender.id):  # else anybody could fill the view
                     for known in message.others[:OTHERS]:
-                        self.view.meet(known.contact, age=max(0, known.age) if message.is_member else None)
+                        self.view.learn_peer(known.contact, age=max(0, known.age) if message.is_member else None)
                 self.neighbours.refused(sender, message, now_s)
             case DropNeighbour():
                 if message.leaves:
-                    self.lost(sender.id, now_s)
+                    self.peer_lost(sender.id, now_s)
                 else:
                     self.neighbours.dropped(sender.id, now_s)
 
@@ -147,7 +147,7 @@ class Overlay:
 
 class TopicOverlay(Overlay):
     """The part of a member. ``tell`` and ``tell_gap`` are as for :class:`Diffusion`; ``on_joined`` is called once, when what comes
-    from now on is told; ``on_alone`` when no other member that is known answers, and others are to be met (:meth:`meet`)."""
+    from now on is told; ``on_alone`` when no other member that is known answers, and others are to be met (:meth:`learn_peers`)."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class TopicOverlay(Overlay):
         self._alone_s = now_s + ALONE_S
         self._wake_at(self._alone_s)
         self.neighbours.expect_company()
-        self.meet(members, now_s)
+        self.learn_peers(members, now_s)
 
     def join_alone(self) -> None:
         """There is no other member: everything from now on is told."""

@@ -77,7 +77,7 @@ class PeerTopics:
         self._alone: dict[str, None] = {}
         """Topics whose holders are to be asked, as no other member answers. Limit: those that are joined."""
         self._asking = Worker(start_task, self._look_for_company)
-        self._injections = Injections(exchange, self._begun, self._find_member, start_task)
+        self._injections = Injections(exchange, self._begin_topics, self._find_member, start_task)
         self.delivered = 0
         """Events that came to subscribers here."""
         self.gaps = 0
@@ -93,17 +93,17 @@ class PeerTopics:
 
     def begin_with(self, neighbours: Iterable[Contact]) -> None:
         """Take part in the overlay of all peers, from these on."""
-        self._begun().meet(neighbours, asyncio.get_running_loop().time())
+        self._begin_topics().learn_peers(neighbours, asyncio.get_running_loop().time())
 
     def base_view(self) -> list[bytes]:
         """Whom this peer knows in the overlay of all, by their ids."""
         return [] if self._topics is None else [contact.id for contact in self._topics.base.view]
 
-    def _begun(self) -> Topics:
+    def _begin_topics(self) -> Topics:
         if self._topics is None:
             loop = asyncio.get_running_loop()
             self._topics = Topics(self._own, self._rng, self._send, self._wake, loop.time())
-            self._topics.meet(self._holders.others(), loop.time())
+            self._topics.learn_peers(self._holders.others(), loop.time())
             self._start_task(self._renew())
         return self._topics
 
@@ -136,7 +136,7 @@ class PeerTopics:
         self._topics.advance(max(due_s, asyncio.get_running_loop().time()))
 
     async def _renew(self) -> None:
-        """Enrol anew, and meet members that the holders know of."""
+        """Enrol anew with the holders of all topics, and learn of the members that they name."""
         while True:
             await asyncio.sleep(RENEW_S * self._rng.uniform(0.9, 1.1))
             async for _ in in_turns(self._enrolments.forget_late(asyncio.get_running_loop().time())):
@@ -196,10 +196,10 @@ class PeerTopics:
             case Inject():
                 self._inject(link, message, now_s)
             case _:
-                self._begun().received(link.contact, message, now_s)
+                self._begin_topics().received(link.contact, message, now_s)
 
     def _inject(self, link: PeerLink, message: Inject, now_s: float) -> None:
-        topics = self._begun()
+        topics = self._begin_topics()
         if len(message.payloads) > MAX_INJECTED:
             raise PeerMisbehaved(f"{len(message.payloads):,} events to spread in one message; expected at most {MAX_INJECTED}")
         for payload in message.payloads:
@@ -223,12 +223,12 @@ class PeerTopics:
 
     def _unreachable(self, peer: bytes) -> None:
         if self._topics is not None:
-            self._topics.lost(peer, asyncio.get_running_loop().time())
+            self._topics.peer_lost(peer, asyncio.get_running_loop().time())
 
     def peer_discovered(self, contact: Contact) -> None:
         """A peer has come."""
         if self._topics is not None:
-            self._topics.meet([contact], asyncio.get_running_loop().time())
+            self._topics.learn_peers([contact], asyncio.get_running_loop().time())
 
     # --- the holders of a topic ------------------------------------------------
 
@@ -241,16 +241,16 @@ class PeerTopics:
         async with self._enrolling(topic):
             if topic not in self._memberships:
                 return []
-            _, members = await self._ask_holders(topic, enrols=True, meet=lambda some: self._meet(topic, some))
+            _, members = await self._ask_holders(topic, enrols=True, on_members=lambda some: self._learn_members(topic, some))
             return members
 
-    def _meet(self, topic: str, members: list[Contact]) -> None:
-        overlay = self._begun().joined.get(topic)
+    def _learn_members(self, topic: str, members: list[Contact]) -> None:
+        overlay = self._begin_topics().joined.get(topic)
         if overlay is not None:
             known = {self._own.id, *overlay.neighbours.active}
             new = [contact for contact in members if contact.id not in overlay.view and contact.id not in known]
             if new:
-                overlay.meet(new, asyncio.get_running_loop().time())
+                overlay.learn_peers(new, asyncio.get_running_loop().time())
 
     def _left_alone(self, topic: str) -> None:
         """The others may all be dead: the holders know who has come, and do not wait to be asked for RENEW_S."""
@@ -267,10 +267,10 @@ class PeerTopics:
                     await self._enrol(topic)
 
     async def _ask_holders(
-        self, topic: str, *, enrols: bool = False, leaves: bool = False, meet: Callable[[list[Contact]], None] | None = None
+        self, topic: str, *, enrols: bool = False, leaves: bool = False, on_members: Callable[[list[Contact]], None] | None = None
     ) -> tuple[int, list[Contact]]:
-        """Ask all holders of a topic's key; the largest count, and the members that any of them named. ``meet`` gets those of each
-        as it answers: one that is dead may take seconds."""
+        """Ask all holders of a topic's key; the largest count, and the members that any of them named. ``on_members`` gets
+        those that each one named as it answers: one that is dead may take seconds."""
 
         async def ask(holder: Contact) -> Members:
             answer = await self._exchange.ask(holder, lambda request: EnrolMember(request, topic, enrols, leaves), Members)
@@ -278,8 +278,8 @@ class PeerTopics:
                 raise PeerMisbehaved(
                     f"{len(answer.members):,} members named, of {answer.count}; expected at most {SAMPLE}, of 0 to {MAX_ENROLLED:,}"
                 )
-            if meet is not None:
-                meet(answer.members)
+            if on_members is not None:
+                on_members(answer.members)
             return answer
 
         feature = feature_of(topic)
@@ -326,7 +326,7 @@ class PeerTopics:
                 raise
 
     def _join_overlay(self, topic: str, membership: Membership, members: list[Contact], since_s: float) -> None:
-        topics, now_s = self._begun(), asyncio.get_running_loop().time()
+        topics, now_s = self._begin_topics(), asyncio.get_running_loop().time()
         overlay = topics.join(
             topic,
             tell=lambda payload: self._deliver(membership, payload),
@@ -342,11 +342,11 @@ class PeerTopics:
             overlay.join_alone()
 
     def _found(self, topic: str, found: Found) -> None:
-        overlay = self._begun().joined.get(topic)
+        overlay = self._begin_topics().joined.get(topic)
         if overlay is not None:
             new = [contact for contact in found.members if contact.id not in overlay.view]
             self.found_by_walks += len(new)
-            overlay.meet(new, asyncio.get_running_loop().time())
+            overlay.learn_peers(new, asyncio.get_running_loop().time())
 
     def _deliver(self, membership: Membership, payload: Payload) -> None:
         try:
@@ -395,7 +395,7 @@ class PeerTopics:
         """Spread events in order, by this peer or by a member; returns their numbers. Raises PeerUnreachable where no member could
         be reached, DoorClosed where the peer stops."""
         self._check_open()
-        topics, bodies = self._begun(), [_encode(values) for values in events]
+        topics, bodies = self._begin_topics(), [_encode(values) for values in events]
         numbers: list[int] = []
         async for nth, body in in_turns(enumerate(bodies)):
             if topic not in topics.joined:

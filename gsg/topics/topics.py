@@ -73,7 +73,7 @@ class _Source:
     def __init__(self, peer: bytes, life: int, now_s: float) -> None:
         self.name = peer + life.to_bytes(6, "big")
         self.last = 0
-        self.said_s = now_s
+        self.published_s = now_s
 
 
 class Topics:
@@ -175,7 +175,7 @@ class Topics:
             for overlay in self._overlays():
                 if peer in overlay.neighbours.active:
                     self._send(neighbours[peer], DropNeighbour(overlay.name))  # it may only be slow, and is to know
-            self.lost(peer, now_s)
+            self.peer_lost(peer, now_s)
 
     def _overlays(self) -> Iterator[Overlay]:
         yield self.base
@@ -189,7 +189,7 @@ class Topics:
         self._topic_count.count_as([topic.encode() for topic in self.joined])
         self._topic_count.begin_round()
         self.access_points.topics = max(1.0, self._topic_count.estimate)
-        for topic in [topic for topic, source in self._sources.items() if source.said_s + 2 * LIFE_S < now_s]:
+        for topic in [topic for topic, source in self._sources.items() if source.published_s + 2 * LIFE_S < now_s]:
             del self._sources[topic]
         parts: dict[bytes, tuple[Contact, list[Shuffle]]] = {}
         for overlay in self._overlays():
@@ -247,9 +247,9 @@ class Topics:
         for advert in adverts[:MAX_ADVERTS]:
             overlay = self.joined.get(advert.topic)
             if overlay is None:
-                self.access_points.meet(advert)
+                self.access_points.learn_member(advert)
             elif advert.contact.id not in overlay.view:
-                overlay.meet([advert.contact], now_s)  # it may be of another part: parts grow together by this
+                overlay.learn_peers([advert.contact], now_s)  # it may be of another part: parts grow together by this
 
     def _overlay(self, name: str) -> Overlay | None:
         return self.base if name == BASE else self.joined.get(name)
@@ -276,9 +276,9 @@ class Topics:
             case Walk():
                 overlay = self.joined.get(message.topic)
                 onward = self.base.view.sample(1, (sender.id, message.origin.id)) or self.base.view.sample(1)
-                self.access_points.walked(message, [] if overlay is None else [self.own], onward)
+                self.access_points.receive_walk(message, [] if overlay is None else [self.own], onward)
             case WalkEnd():
-                self.access_points.ended(message)
+                self.access_points.receive_walk_end(message)
             case _:
                 overlay_of = self._overlay(message.topic)
                 if overlay_of is not None:
@@ -303,21 +303,21 @@ class Topics:
         own = self._sources.get(topic)
         return own is not None and own.name == source and number > own.last
 
-    def lost(self, peer: bytes, now_s: float) -> None:
+    def peer_lost(self, peer: bytes, now_s: float) -> None:
         """A peer cannot be reached, or is dead."""
-        self.access_points.forget(peer)
+        self.access_points.forget_peer(peer)
         for overlay in self._overlays():
-            overlay.lost(peer, now_s)
+            overlay.peer_lost(peer, now_s)
 
     def link_broke(self, peer: bytes, now_s: float) -> None:
         """The link to a peer is gone."""
         for overlay in self._overlays():
             if peer in overlay.neighbours.active:
-                overlay.lost(peer, now_s)
+                overlay.peer_lost(peer, now_s)
 
-    def meet(self, contacts: Iterable[Contact], now_s: float) -> None:
+    def learn_peers(self, contacts: Iterable[Contact], now_s: float) -> None:
         """Other peers have been heard of."""
-        self.base.meet(contacts, now_s)
+        self.base.learn_peers(contacts, now_s)
 
     # --- what users ask ----------------------------------------------------
 
@@ -330,7 +330,7 @@ class Topics:
         on_joined: Callable[[], None],
         on_alone: Callable[[], None] = lambda: None,
     ) -> TopicOverlay:
-        """Become a member. Members are to be met (:meth:`Overlay.meet`), or found (:meth:`search`), or there are none
+        """Become a member. Members are to be met (:meth:`Overlay.learn_peers`), or found (:meth:`search`), or there are none
         (:meth:`TopicOverlay.join_alone`). Raises LocalError for a topic that is joined already, and for one too many."""
         if topic in self.joined:
             raise LocalError(f"topic {topic!r} is joined already; leave it first")
@@ -369,12 +369,12 @@ class Topics:
     def make_payload(self, topic: str, body: bytes, now_s: float) -> Payload:
         """The next event of this peer for a topic, member or not."""
         source = self._sources.pop(topic, None)
-        if source is None or source.said_s + LIFE_S < now_s:
+        if source is None or source.published_s + LIFE_S < now_s:
             if len(self._sources) >= MAX_TOPICS:
                 del self._sources[next(iter(self._sources))]
             source = _Source(self.own.id, self._rng.getrandbits(48), now_s)
         self._sources[topic] = source
-        source.said_s = now_s
+        source.published_s = now_s
         source.last += 1
         return Payload(topic, source.name, source.last, body)
 

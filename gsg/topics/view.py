@@ -66,7 +66,7 @@ class View:
         found = [contact for contact, _ in self._entries.values() if contact.id not in left_out]
         return found if len(found) <= count else self._rng.sample(found, count)
 
-    def meet(self, contact: Contact, *, age: int | None = None) -> None:
+    def learn_peer(self, contact: Contact, *, age: int | None = None) -> None:
         """A peer has been heard of otherwise than by an exchange: it takes the place of the oldest where the view is full.
 
         ``age`` is how many rounds ago it said itself that it was there. Where that is not known it may be dead, and is among the

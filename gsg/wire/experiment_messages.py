@@ -13,7 +13,7 @@ import msgspec
 import dht
 
 
-class Do(IntEnum):
+class ActKind(IntEnum):
     """What a participant is told to do."""
 
     SUBSCRIBE = 1
@@ -24,7 +24,7 @@ class Do(IntEnum):
     """As if it were killed."""
 
 
-class What(IntEnum):
+class RowKind(IntEnum):
     """What a row of a participant's log says."""
 
     SUBSCRIBED = 1
@@ -48,7 +48,7 @@ class Act(_Message, frozen=True):
 
     number: int
     at_us: int
-    do: Do
+    do: ActKind
     topic: str = ""
     event: int = 0
 
@@ -56,7 +56,7 @@ class Act(_Message, frozen=True):
 class Row(_Message, frozen=True):
     """A row of a participant's log, at a time of its own clock."""
 
-    what: What
+    what: RowKind
     at_us: int
     topic: str = ""
     publisher: bytes = b""

@@ -83,7 +83,7 @@ class VirtualPeers:
         for peer in self.peers:
             others = self.rng.sample(range(count), min(view_size + 1, count))
             for other in [other for other in others if other != peer.number][:view_size]:
-                peer.topics.base.view.meet(self.peers[other].contact)
+                peer.topics.base.view.learn_peer(self.peers[other].contact)
 
     @property
     def living(self) -> list[VirtualPeer]:
@@ -110,7 +110,7 @@ class VirtualPeers:
             shuffled=self._shuffled,
         )
         for each in known:
-            peer.topics.base.view.meet(each)
+            peer.topics.base.view.learn_peer(each)
         self.peers.append(peer)
         self._by_id[contact.id] = peer
         return peer
@@ -164,7 +164,7 @@ class VirtualPeers:
 
     def _unreachable(self, sender: VirtualPeer, receiver: VirtualPeer) -> None:
         if sender.is_alive and not sender.is_stopped:
-            sender.topics.lost(receiver.contact.id, self.now_s)
+            sender.topics.peer_lost(receiver.contact.id, self.now_s)
 
     # --- what happens to peers ---------------------------------------------
 

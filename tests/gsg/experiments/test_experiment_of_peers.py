@@ -17,7 +17,7 @@ from gsg.experiments.facilitation import Facilitation
 from gsg.experiments.participant import ROWS_A_REPORT
 from gsg.experiments.participation import Participation
 from gsg.experiments.plan import Plan
-from gsg.wire.experiment_messages import Act, Do, Row, TakePart, What
+from gsg.wire.experiment_messages import Act, ActKind, Row, RowKind, TakePart
 from simulations.dissemination.experiment_log import read_log
 
 PATIENCE_S = 600
@@ -117,7 +117,7 @@ def test_a_facilitator_that_does_not_answer_is_asked_every_second_however_much_w
 
         participation._find = find  # type: ignore[method-assign, assignment]  # as where the address is no name
         for number in range(ROWS_A_REPORT + 1):
-            participation._participant.note(Row(What.TOLD, number))
+            participation._participant.note(Row(RowKind.TOLD, number))
 
         async with participation:
             await asyncio.sleep(9.5)
@@ -131,7 +131,7 @@ def test_who_is_told_to_leave_while_it_subscribes_is_no_member() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         topic = "experiment/news"
         async with Participation(peers[0], peers[1].contact.address, clock=net.loop.time) as participation:
-            for number, do in enumerate((Do.SUBSCRIBE, Do.SUBSCRIBE, Do.LEAVE), 1):
+            for number, do in enumerate((ActKind.SUBSCRIBE, ActKind.SUBSCRIBE, ActKind.LEAVE), 1):
                 participation._participant.waiting += 1
                 participation._begin(Act(number, 0, do, topic))
             await asyncio.sleep(5.0)

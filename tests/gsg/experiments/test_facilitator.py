@@ -11,8 +11,8 @@ from gsg.errors import LocalError, Refused
 from gsg.experiments import facilitator as module
 from gsg.experiments.facilitator import GONE_US, MAX_ROW, PATIENCE_US, Facilitator, Stage
 from gsg.experiments.log import Entry
-from gsg.experiments.plan import MAX_PARTICIPANTS, SECOND_US, WARM, Count, Plan, diffusion
-from gsg.wire.experiment_messages import Act, Do, Orders, Row, TakePart, What
+from gsg.experiments.plan import MAX_PARTICIPANTS, SECOND_US, WARM, Count, Plan, acts_of_topic
+from gsg.wire.experiment_messages import Act, ActKind, Orders, Row, RowKind, TakePart
 
 BEGIN_US = 1_000 * SECOND_US
 ALL = (1.0,)
@@ -42,9 +42,9 @@ class Bench:
         orders = self.facilitator.report(contact(number), report, self.now_us)
         for act in orders.acts:
             self.done[number].append(act)
-            if act.do is Do.SUBSCRIBE:
-                self.rows[number].append(Row(What.SUBSCRIBED, self.now_us, act.topic))
-            if act.do is Do.END:
+            if act.do is ActKind.SUBSCRIBE:
+                self.rows[number].append(Row(RowKind.SUBSCRIBED, self.now_us, act.topic))
+            if act.do is ActKind.END:
                 self.silent.add(number)
         if orders.neighbours:
             self.neighbours[number] = orders.neighbours
@@ -102,14 +102,16 @@ def test_each_event_is_published_by_one_and_counts_are_made_by_all() -> None:
     bench.run(Stage.OVER)
 
     acts = [(number, act) for number, done in bench.done.items() for act in done]
-    members = {number for number, act in acts if act.do is Do.SUBSCRIBE}
-    published = {act.event: number for number, act in acts if act.do is Do.PUBLISH}
+    members = {number for number, act in acts if act.do is ActKind.SUBSCRIBE}
+    published = {act.event: number for number, act in acts if act.do is ActKind.PUBLISH}
     assert sorted(published) == list(range(1, 1 + WARM + 2 * 5 + 1))
     assert published[1] not in members
     assert {published[number] for number in range(2, 9)} < members
     assert len({published[number] for number in range(2, 9)}) == 1
     for number in range(6):
-        assert [act.event for _, act in acts if _ == number and act.do is Do.COUNT] == list(range(Count.BEGUN, Count.ENDED + 1))
+        assert [act.event for _, act in acts if _ == number and act.do is ActKind.COUNT] == list(
+            range(Count.BEGUN, Count.ENDED + 1)
+        )
 
 
 def test_acts_are_told_again_until_they_have_come() -> None:
@@ -127,7 +129,7 @@ def test_acts_are_told_again_until_they_have_come() -> None:
 
 def test_rows_that_are_told_twice_are_written_once_and_missing_ones_are_counted() -> None:
     bench = Bench(Plan(2, ALL), 1)
-    rows = [Row(What.VIEW, number, view=[b"a"]) for number in (1, 2, 3)]
+    rows = [Row(RowKind.VIEW, number, view=[b"a"]) for number in (1, 2, 3)]
 
     bench.report(0, rows[:2])
     bench.report(0, rows)
@@ -141,20 +143,20 @@ def test_rows_that_are_told_twice_are_written_once_and_missing_ones_are_counted(
 @pytest.mark.parametrize(
     "row",
     [
-        Row(What.TOLD, -1),
-        Row(What.TOLD, 1 << 63),
-        Row(What.TOLD, 1, "t" * 257),
-        Row(What.TOLD, 1, publisher=b"p" * 21),
-        Row(What.VIEW, 1, view=[b"p"] * 256),
-        Row(What.VIEW, 1, view=[b"p" * 21]),
-        Row(What.COUNTED, 1, payloads=1 << 63),
+        Row(RowKind.TOLD, -1),
+        Row(RowKind.TOLD, 1 << 63),
+        Row(RowKind.TOLD, 1, "t" * 257),
+        Row(RowKind.TOLD, 1, publisher=b"p" * 21),
+        Row(RowKind.VIEW, 1, view=[b"p"] * 256),
+        Row(RowKind.VIEW, 1, view=[b"p" * 21]),
+        Row(RowKind.COUNTED, 1, payloads=1 << 63),
     ],
     ids=["before 1970", "no time", "long topic", "long id", "large view", "long id in a view", "no count"],
 )
 def test_a_row_that_cannot_be_written_is_left_out_and_counted(row: Row) -> None:
     bench = Bench(Plan(2, ALL), 1)
 
-    bench.report(0, [row, Row(What.TOLD, 7)])
+    bench.report(0, [row, Row(RowKind.TOLD, 7)])
 
     assert [entry.at_us for entry in bench.what("told", "view", "counted")] == [12]
     assert bench.facilitator.lost == 1
@@ -171,7 +173,7 @@ def test_one_participant_cannot_fill_the_log_nor_all_of_them_the_disk(monkeypatc
     monkeypatch.setattr(module, "SHARE_BYTES", 250)
     monkeypatch.setattr(module, "LOG_BYTES", 350)
     bench = Bench(Plan(2, ALL), 2)
-    rows = [Row(What.TOLD, number) for number in (1, 2, 3)]
+    rows = [Row(RowKind.TOLD, number) for number in (1, 2, 3)]
 
     bench.report(0, rows)
     bench.report(1, rows)
@@ -204,13 +206,13 @@ def test_who_does_not_subscribe_is_waited_for_and_then_left_out() -> None:
     bench = Bench(Plan(3, (1.0,), settle_s=0), 3)
     bench.run(Stage.SUBSCRIBING)
     bench.rows[2] = []
-    bench.done[2].append(Act(1, 0, Do.SUBSCRIBE))
+    bench.done[2].append(Act(1, 0, ActKind.SUBSCRIBE))
 
     bench.run(Stage.SPREADING)
 
     assert bench.now_us >= BEGIN_US + PATIENCE_US
     bench.run(Stage.OVER)
-    assert {act.event for act in bench.done[2] if act.do is Do.PUBLISH} == {1}
+    assert {act.event for act in bench.done[2] if act.do is ActKind.PUBLISH} == {1}
 
 
 def test_a_latecomer_is_told_of_others_and_is_of_the_next_topics() -> None:
@@ -243,11 +245,11 @@ def test_a_plan_that_cannot_be_says_so(given: dict[str, object], said: str) -> N
 
 
 def test_acts_of_a_topic_are_in_the_order_of_their_times() -> None:
-    acts, over_us = diffusion(Plan(2, ALL, events=3), [b"a", b"b"], [], 100, Random(2))
+    acts, over_us = acts_of_topic(Plan(2, ALL, events=3), [b"a", b"b"], [], 100, Random(2))
 
     assert [act.at_us for act in acts] == sorted(act.at_us for act in acts)
     assert over_us == acts[-1].at_us
-    assert acts[-1].do is Do.LEAVE
+    assert acts[-1].do is ActKind.LEAVE
 
 
 def test_nothing_is_written_any_more_when_the_experiment_is_over() -> None:
@@ -255,7 +257,7 @@ def test_nothing_is_written_any_more_when_the_experiment_is_over() -> None:
     bench.run(Stage.OVER)
     written = len(bench.entries)
 
-    orders = bench.report(0, [Row(What.TOLD, 1)], first=100)
+    orders = bench.report(0, [Row(RowKind.TOLD, 1)], first=100)
 
     assert (orders.is_over, orders.acts, len(bench.entries)) == (True, [], written)
 
@@ -264,12 +266,12 @@ def test_rows_that_participants_say_to_have_lost_can_be_written_in_one_column() 
     bench = Bench(Plan(4, ALL), 3)
 
     for number in range(2):
-        bench.report(number, [Row(What.TOLD, 1)], first=MAX_ROW - 1)
+        bench.report(number, [Row(RowKind.TOLD, 1)], first=MAX_ROW - 1)
 
     assert MAX_ROW < bench.facilitator.lost <= 2 * MAX_ROW
     assert MAX_PARTICIPANTS * MAX_ROW < 2**63
     with pytest.raises(Refused, match=f"from row {MAX_ROW}, .* expected a row from 1 to {MAX_ROW - 1:,}"):
-        bench.report(2, [Row(What.TOLD, 1)], first=MAX_ROW)
+        bench.report(2, [Row(RowKind.TOLD, 1)], first=MAX_ROW)
 
 
 def test_bytes_of_a_row_count_its_texts() -> None:

@@ -8,13 +8,13 @@ from gsg.errors import PeerMisbehaved
 from gsg.experiments import participant as module
 from gsg.experiments.clocks import UNKNOWN_US
 from gsg.experiments.participant import MAX_LEAD_US, ROWS_A_REPORT, Participant
-from gsg.wire.experiment_messages import Act, Do, Orders, Row, What
+from gsg.wire.experiment_messages import Act, ActKind, Orders, Row, RowKind
 
 NEWS = "experiment/news"
 
 
 def row(number: int) -> Row:
-    return Row(What.TOLD, number, "news", b"p" * 20, number)
+    return Row(RowKind.TOLD, number, "news", b"p" * 20, number)
 
 
 def numbers(rows: list[Row]) -> list[int]:
@@ -74,7 +74,7 @@ def test_the_oldest_rows_go_when_too_many_wait_and_their_numbers_show_it(monkeyp
 
 def test_acts_come_at_times_of_the_own_clock_and_once() -> None:
     one = Participant()
-    acts = [Act(1, 1_000_500, Do.PUBLISH, NEWS, 7), Act(2, 1_000_900, Do.LEAVE, NEWS)]
+    acts = [Act(1, 1_000_500, ActKind.PUBLISH, NEWS, 7), Act(2, 1_000_900, ActKind.LEAVE, NEWS)]
 
     first = one.answered(Orders(1, 1_000_050, acts), 0, 100)
     again = one.answered(Orders(2, 1_000_250, acts), 200, 300)
@@ -87,7 +87,7 @@ def test_acts_come_at_times_of_the_own_clock_and_once() -> None:
 def test_what_is_to_be_done_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_ACTS", 2)
     one = Participant()
-    acts = [Act(1, MAX_LEAD_US + 1, Do.END, NEWS), *(Act(number, 5, Do.COUNT, NEWS) for number in (2, 3, 4))]
+    acts = [Act(1, MAX_LEAD_US + 1, ActKind.END, NEWS), *(Act(number, 5, ActKind.COUNT, NEWS) for number in (2, 3, 4))]
 
     found = one.answered(Orders(1, 0, acts), 0, 0)
 
@@ -99,7 +99,7 @@ def test_what_is_to_be_done_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_topic_that_is_none_of_an_experiment_is_left_alone(topic: str) -> None:
     one = Participant()
 
-    assert one.answered(Orders(1, 0, [Act(1, 5, Do.SUBSCRIBE, topic)]), 0, 0) == []
+    assert one.answered(Orders(1, 0, [Act(1, 5, ActKind.SUBSCRIBE, topic)]), 0, 0) == []
 
 
 @pytest.mark.parametrize("now_us", [-(2**63), -1, 2**62, 2**64 - 1])
@@ -107,6 +107,6 @@ def test_a_clock_that_is_none_is_a_breach_and_not_measured(now_us: int) -> None:
     one = Participant()
 
     with pytest.raises(PeerMisbehaved, match="expected microseconds since 1970"):
-        one.answered(Orders(1, now_us, [Act(1, 5, Do.COUNT, NEWS)]), 5, 10)
+        one.answered(Orders(1, now_us, [Act(1, 5, ActKind.COUNT, NEWS)]), 5, 10)
 
     assert one.clock.best(10) == (0, UNKNOWN_US)

@@ -179,16 +179,16 @@ def test_a_member_that_is_left_alone_meets_those_that_the_holders_know_at_once()
         await quiet()
         # One more is a member, knows no other one, and is known to the holders alone.
         late = peers[2]._parts.topics
-        late._begun().join("news", tell=lambda _: None, tell_gap=lambda *_: None, on_joined=lambda: None).join_alone()
+        late._begin_topics().join("news", tell=lambda _: None, tell_gap=lambda *_: None, on_joined=lambda: None).join_alone()
         await late._ask_holders("news", enrols=True)
 
-        for contact in list(peers[0]._parts.topics._begun().base.view):
-            peers[0]._parts.topics._begun().base.view.forget(contact.id)
+        for contact in list(peers[0]._parts.topics._begin_topics().base.view):
+            peers[0]._parts.topics._begin_topics().base.view.forget(contact.id)
 
         net.crash(peers[1].contact.host)
         await asyncio.sleep(2.0)
 
-        assert list(peers[0]._parts.topics._begun().joined["news"].neighbours.active) == [peers[2].contact.id]
+        assert list(peers[0]._parts.topics._begin_topics().joined["news"].neighbours.active) == [peers[2].contact.id]
         events.close()
 
     simulate(work, seed=9, size=4)

@@ -40,7 +40,7 @@ class Peer:
         self.spared = spare
         self.view = View(contact(0), Random(1), size=40)
         for number in range(1, known + 1):
-            self.view.meet(contact(number))
+            self.view.learn_peer(contact(number))
         self.parts = Neighbours("t", self.view, Random(1), self.send, self.wakes.append, self)
 
     def send(self, to: Contact, message: TopicMessage) -> bool:
@@ -239,7 +239,7 @@ def test_lost_neighbour_is_replaced_at_once() -> None:
     peer = Peer(known=3)
     peer.has(1)
 
-    peer.parts.lost(A.id, 1.0)
+    peer.parts.peer_lost(A.id, 1.0)
 
     assert set(peer.asks()) == {contact(2), contact(3)}
     assert peer.went == [A.id]
@@ -258,7 +258,7 @@ def test_strangers_may_drop_us_and_be_lost() -> None:
     peer = Peer(known=2)
 
     peer.parts.dropped(contact(9).id, 0.0)
-    peer.parts.lost(contact(9).id, 0.0)
+    peer.parts.peer_lost(contact(9).id, 0.0)
 
     assert peer.sent == []
 
@@ -332,7 +332,7 @@ def test_urgent_peer_that_leaves_makes_room_for_another_one() -> None:
     peer = Peer()
     peer.has(*range(1, MOST + 1))
     urgently(peer, 100, 101)
-    peer.parts.lost(contact(100).id, 0.1)
+    peer.parts.peer_lost(contact(100).id, 0.1)
     peer.parts.asked(contact(50), AskNeighbour("t"), 0.1)
 
     assert urgently(peer, 102, at_s=0.1) == {102}
@@ -345,7 +345,7 @@ def test_whoever_loses_the_last_peer_that_is_known_is_left_alone_at_once() -> No
     peer = Peer(known=1)
     peer.has(1)
 
-    peer.parts.lost(A.id, 1.0)
+    peer.parts.peer_lost(A.id, 1.0)
 
     assert peer.alone == 1
 
@@ -353,7 +353,7 @@ def test_whoever_loses_the_last_peer_that_is_known_is_left_alone_at_once() -> No
 def test_whoever_is_answered_by_nobody_is_left_alone() -> None:
     peer = Peer(known=5)
     peer.has(1)
-    peer.parts.lost(A.id, 1.0)
+    peer.parts.peer_lost(A.id, 1.0)
     before = peer.alone
 
     peer.parts.advance(1.0 + ANSWER_S)
@@ -364,7 +364,7 @@ def test_whoever_is_answered_by_nobody_is_left_alone() -> None:
 def test_being_left_alone_is_told_again_a_few_times() -> None:
     peer = Peer()
     peer.has(1)
-    peer.parts.lost(A.id, 0.0)
+    peer.parts.peer_lost(A.id, 0.0)
 
     for due in range(1, 1_000):
         peer.parts.advance(due / 10)
@@ -378,7 +378,7 @@ def test_whoever_had_company_again_is_left_alone_anew_but_not_more_often_than_th
     peer = Peer()
     for turn in range(100):
         peer.parts.asked(A, AskNeighbour("t"), turn / 100)
-        peer.parts.lost(A.id, turn / 100)
+        peer.parts.peer_lost(A.id, turn / 100)
     often = peer.alone
 
     peer.parts.advance(CALL_AGAIN_S[0])

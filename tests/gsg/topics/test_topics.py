@@ -400,7 +400,7 @@ def test_broken_link_ends_neighbourhood_where_there_is_one() -> None:
 
 def test_rounds_tell_of_own_topics() -> None:
     peer = Peer()
-    peer.topics.meet([A], 0.0)
+    peer.topics.learn_peers([A], 0.0)
     peer.joins_alone()
 
     peer.runs(6)
@@ -411,7 +411,7 @@ def test_rounds_tell_of_own_topics() -> None:
 
 def test_search_goes_through_the_base() -> None:
     peer = Peer()
-    peer.topics.meet([A], 0.0)
+    peer.topics.learn_peers([A], 0.0)
     peer.sent.clear()
 
     peer.topics.search("t", 0.0, lambda _: None)
@@ -431,7 +431,7 @@ def test_neighbour_of_the_base_that_stands_still_is_found() -> None:
 
 def test_refusal_of_one_that_was_asked_names_others() -> None:
     peer = Peer()
-    peer.topics.meet([A], 0.0)
+    peer.topics.learn_peers([A], 0.0)
 
     peer.gets(RefuseNeighbour(BASE, [Known(B, 0)]))
 
@@ -452,7 +452,7 @@ def test_member_whose_last_neighbour_dies_is_left_alone() -> None:
     peer.gets(AskNeighbour("t"))
     before = peer.alone
 
-    peer.topics.lost(A.id, 1.0)
+    peer.topics.peer_lost(A.id, 1.0)
 
     assert (before, peer.alone) == (0, 1)
 
@@ -461,6 +461,6 @@ def test_member_that_was_told_of_dead_members_only_is_left_alone() -> None:
     peer = Peer()
     peer.joins_by(A)
 
-    peer.topics.lost(A.id, 0.1)
+    peer.topics.peer_lost(A.id, 0.1)
 
     assert peer.alone == 1

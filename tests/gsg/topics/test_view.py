@@ -13,7 +13,7 @@ from gsg.wire.topic_messages import Known
 def view_of(*others: int, size: int = 20) -> View:
     view = View(contact(0), Random(1), size=size, shuffled=3)
     for other in others:
-        view.meet(contact(other))
+        view.learn_peer(contact(other))
     return view
 
 
@@ -21,7 +21,7 @@ def test_the_oldest_is_asked_and_is_out_of_the_view_until_it_answers() -> None:
     view = view_of(1)
     view.begin_round()
     view.offer_to(contact(1).id)
-    view.meet(contact(2), age=0)
+    view.learn_peer(contact(2), age=0)
 
     view.answered(contact(1), [])
     partner = view.begin_round()
@@ -64,9 +64,9 @@ def test_who_says_nothing_of_itself_for_long_is_gone() -> None:
 def test_one_that_is_met_takes_the_place_of_the_oldest_in_a_full_view() -> None:
     view = view_of(1, 2, size=2)
     view.begin_round()
-    view.meet(contact(3), age=0)
+    view.learn_peer(contact(3), age=0)
 
-    view.meet(contact(4), age=0)
+    view.learn_peer(contact(4), age=0)
 
     assert {each.id for each in view} == {contact(3).id, contact(4).id}
 
@@ -131,10 +131,10 @@ def test_what_was_sent_to_peers_that_were_met_again_is_bounded() -> None:
     view = view_of(size=1)
 
     for number in range(1, 1_000):
-        view.meet(contact(number))
+        view.learn_peer(contact(number))
         view.begin_round()
         view.offer_to(contact(number).id)
-        view.meet(contact(number))
+        view.learn_peer(contact(number))
 
     assert len(view._sent) <= SILENT
 

@@ -184,7 +184,7 @@ def halves(peers: VirtualPeers) -> tuple[list[VirtualPeer], list[VirtualPeer]]:
 
 def meet_once(peers: VirtualPeers, one: VirtualPeer, other: VirtualPeer) -> None:
     """A member is told of one of the other part, as the holders of the topic's key do."""
-    one.topics.joined[TOPIC].meet([other.contact], peers.now_s)
+    one.topics.joined[TOPIC].learn_peers([other.contact], peers.now_s)
 
 
 def test_a_topic_that_was_split_for_an_hour_is_one_again_within_a_minute() -> None:
