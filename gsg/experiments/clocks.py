@@ -26,7 +26,7 @@ class ClockOffset:
         """When, the offset, and its error then."""
 
     def measure(self, sent_us: int, received_us: int, other_us: int) -> None:
-        """A round trip."""
+        """Take in a round trip: our clock as the question left and as the answer came, and the other clock in the answer."""
         round_trip_us = max(0, received_us - sent_us)
         self._seen.append((received_us, other_us - (sent_us + received_us) // 2, (round_trip_us + 1) // 2))
 

@@ -40,7 +40,9 @@ SHARE_BYTES: Final = LOG_BYTES // 16
 ACTS_A_REPORT: Final = 200
 """The rest goes with the next answers."""
 MAX_VIEW: Final = 255
+"""Peers in the view that a row tells; a row with more is lost."""
 ID_BYTES: Final = 20
+"""A peer's id; a row with a longer one is lost."""
 MAX_ROW: Final = 2**40
 """A participant's rows have lower numbers: so many that are missing of each of MAX_PARTICIPANTS can be counted in 64 bits."""
 
@@ -65,7 +67,7 @@ class _Member:
         self.heard_us = now_us
         self.is_gone = False
         self.acts: list[Act] = []
-        """What it does not have yet. Limit: those of a plan, for one topic."""
+        """What it is to do and has not acknowledged. Limit: those of a plan, for one topic."""
         self.last_act = 0
         self.last_row = 0
         self.bytes = 0
@@ -75,7 +77,7 @@ class _Member:
 
 
 class Facilitator:
-    """That of one experiment. ``write`` takes a row of the log; a change of the stage is told to ``on_stage``."""
+    """The facilitator of one experiment. ``write`` takes a row of the log; a change of the stage is told to ``on_stage``."""
 
     def __init__(
         self,
@@ -106,7 +108,7 @@ class Facilitator:
     # --- what participants say ---------------------------------------------
 
     def report(self, contact: Contact, report: TakePart, now_us: int) -> Orders:
-        """Take a report in; the answer. Raises Refused for one more participant than there can be."""
+        """Take a report in; returns what to tell the participant. Raises Refused for one more participant than there can be."""
         member = self._members.get(contact.id)
         if member is None:
             if len(self._members) >= MAX_PARTICIPANTS:

@@ -16,6 +16,7 @@ from .plan import LARGEST, PREFIX
 MAX_ROWS: Final = 20_000
 """Rows that wait; beyond, the oldest go, which the facilitator sees by their numbers."""
 ROWS_A_REPORT: Final = 500
+"""Rows of one report; the rest goes with the next."""
 MAX_ACTS: Final = 1_000
 """Acts that wait for their time; beyond, one is passed over."""
 MAX_LEAD_US: Final = 3600 * 1_000_000
@@ -23,7 +24,7 @@ MAX_LEAD_US: Final = 3600 * 1_000_000
 
 
 class Participant:
-    """One of them. Times are microseconds of its own clock."""
+    """A participant of an experiment. Times are microseconds of its own clock."""
 
     def __init__(self) -> None:
         self.clock = ClockOffset()
@@ -38,7 +39,7 @@ class Participant:
         """Acts that were handed out and are not done. Limit: MAX_ACTS."""
 
     def note(self, row: Row) -> None:
-        """Something to tell."""
+        """Keep a row for the next reports."""
         if len(self._rows) == MAX_ROWS:
             self._first += 1
             self._told = max(0, self._told - 1)
@@ -50,7 +51,7 @@ class Participant:
         return len(self._rows) > ROWS_A_REPORT
 
     def report(self, request: int, now_us: int) -> TakePart:
-        """What to tell now."""
+        """The report to send now: the first rows that wait, at most ROWS_A_REPORT."""
         rows = [self._rows[place] for place in range(min(len(self._rows), ROWS_A_REPORT))]
         self._told = len(rows)
         return TakePart(request, self._last_act, self._first, rows, *self.clock.best(now_us))

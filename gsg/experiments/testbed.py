@@ -14,7 +14,7 @@ from ..wire.experiment_messages import Orders, TakePart
 
 
 class Testbed:
-    """That of one peer."""
+    """What experiments may ask of one peer."""
 
     __test__ = False  # for pytest, which takes it for a test by its name
 

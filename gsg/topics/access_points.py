@@ -38,7 +38,8 @@ MAX_WALK: Final = 64
 
 
 def cache_size(topics: float, lifetime: int = LIFETIME, found_p: float = FOUND_P) -> int:
-    """How many of so many topics a cache has to have."""
+    """How many access points a cache has to hold where there are so many topics, for a walk over ``lifetime`` peers to find a topic
+    with the probability ``found_p``."""
     return min(MOST_CACHED, max(LEAST_CACHED, ceil(topics * (1 - float((1 - found_p) ** (1 / lifetime))))))
 
 
@@ -61,7 +62,7 @@ class _Search:
 
 
 class AccessPoints:
-    """Those that one peer knows, and its searches. Randomness is handed in; ``send(contact, message)`` sends."""
+    """The access points that one peer knows, and its searches. Randomness is handed in; ``send(contact, message)`` sends."""
 
     def __init__(
         self, own: Contact, rng: Random, send: Callable[[Contact, Walk | WalkEnd], bool], wake_at: Callable[[float], None]
@@ -118,7 +119,7 @@ class AccessPoints:
         return [Advert(topic, self._cache[topic]) for topic in chosen]
 
     def certainty(self, visited: int) -> float:
-        """The probability that a topic that exists is found at so many peers."""
+        """The probability with which a topic that exists is found by a search that has visited so many peers."""
         share = min(1.0, cache_size(self.topics) / max(1.0, self.topics))
         return 1 - (1 - share) ** visited
 

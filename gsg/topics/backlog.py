@@ -42,7 +42,7 @@ class Backlog:
         self._is_closed = False
 
     def put(self, event: TopicEvent, size_bytes: int) -> None:
-        """An event has come."""
+        """Keep an event, which takes so many bytes as it travels; beyond a limit the oldest go, and are counted as lost."""
         self._events.append((event, size_bytes))
         self._bytes += size_bytes
         while len(self._events) > self._limit or (self._bytes > self._limit_bytes and len(self._events) > 1):
@@ -64,7 +64,8 @@ class Backlog:
         self._news.set()
 
     def take(self, most: int, most_bytes: int) -> list[TopicEvent]:
-        """What is there, without waiting: nothing where some were lost before it, which the next read tells."""
+        """The events that wait, at most ``most`` of them and about ``most_bytes``, without waiting for more; none where some were
+        lost before them, which the next :meth:`__anext__` raises."""
         taken: list[TopicEvent] = []
         while self._events and not self._gap and len(taken) < most and most_bytes > 0:
             event, size_bytes = self._events.popleft()

@@ -15,7 +15,9 @@ from dht import Contact
 from ..errors import Refused
 
 RENEW_S: Final = 20.0
+"""How often a member enrols anew, about."""
 LEASE_S: Final = 60.0
+"""How long after it last enrolled a member is forgotten: it may miss two renewals."""
 MAX_ENROLLED: Final = 1_000_000
 """Members of all topics together; one more is refused."""
 MAX_TOPICS_OF_PEER: Final = 10_000

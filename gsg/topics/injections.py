@@ -49,8 +49,8 @@ class _Part:
 
 
 class Injections:
-    """Those of one peer. ``begin()`` is its topics, and ``find_member(topic)`` asks the holders of the topic's key; ``start_task``
-    begins work that ends with the peer."""
+    """The events that one peer injects. ``begin()`` returns its topics, and ``find_member(topic)`` asks the holders of the topic's
+    key; ``start_task`` begins work that ends with the peer."""
 
     def __init__(
         self,

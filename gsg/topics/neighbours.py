@@ -78,8 +78,8 @@ class NeighbourListener(Protocol):
 
 
 class Neighbours:
-    """Those of one peer in the overlay ``topic``. Randomness is handed in; ``wake_at`` has :meth:`advance` called at a time. Where
-    so many die that nobody of the view may live, those of ``wider``, the view of all peers, are asked as well."""
+    """The neighbours of one peer in the overlay ``topic``. Randomness is handed in; ``wake_at`` has :meth:`advance` called at a
+    time. Where so many die that nobody of the view may live, those of ``wider``, the view of all peers, are asked as well."""
 
     def __init__(
         self,

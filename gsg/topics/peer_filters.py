@@ -36,7 +36,7 @@ AT_ONCE: Final = 1_000
 
 
 class TopicFilters:
-    """Those of one peer. ``start_task`` begins work that ends with the peer."""
+    """The filters of topics that are subscribed to at one peer. ``start_task`` begins work that ends with the peer."""
 
     def __init__(
         self, own_id: bytes, interests: Interests, publisher: Publisher, subscriptions: SubscriptionRegistry, start_task: StartTask
@@ -47,7 +47,7 @@ class TopicFilters:
         self._subscriptions = subscriptions
         self._start_task = start_task
         self._live: dict[Backlog, LiveSubscription] = {}
-        """The queries, by whom they are for. They go with the peer's subscriptions."""
+        """The standing query of each subscriber's filter. Limit: that of the peer's subscriptions, which these are."""
         self._unreadable = 0
 
     async def tell(self, events: Sequence[Tuple], numbers: Sequence[int]) -> None:
@@ -111,7 +111,7 @@ class TopicFilters:
                 backlog.put(event, size_bytes(event.values))
 
     def unsubscribe(self, topic: str, backlog: Backlog) -> None:
-        """End that."""
+        """End a subscription."""
         live = self._live.pop(backlog, None)
         if live is not None:
             self._start_task(live.close())

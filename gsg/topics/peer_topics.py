@@ -56,7 +56,7 @@ def feature_of(topic: str) -> Key:
 
 
 class PeerTopics:
-    """Those of the peer ``own``. ``start_task`` begins work that ends with the peer. Randomness is handed in."""
+    """The topics of the peer ``own``. ``start_task`` begins work that ends with the peer. Randomness is handed in."""
 
     def __init__(self, own: Contact, holders: Holders, exchange: Exchange, rng: Random, start_task: StartTask) -> None:
         self._own = own
@@ -85,7 +85,7 @@ class PeerTopics:
         self.found_by_walks = 0
         """Members that walks found and the holders of a topic's key had not named."""
         self.unreadable = 0
-        """Events of topics that are none."""
+        """Events that came to subscribers here and could not be decoded to terms."""
         self.payloads = self.small = 0
         """Events, and messages of any other kind about topics, that came by links."""
 
@@ -226,7 +226,7 @@ class PeerTopics:
             self._topics.peer_lost(peer, asyncio.get_running_loop().time())
 
     def peer_discovered(self, contact: Contact) -> None:
-        """A peer has come."""
+        """A peer has joined the network."""
         if self._topics is not None:
             self._topics.learn_peers([contact], asyncio.get_running_loop().time())
 

@@ -22,7 +22,7 @@ MOST_PROBES: Final = 64
 
 
 class Probes:
-    """Those of one peer. ``send(contact, message)`` sends; a neighbour may say nothing for ``probe_s``."""
+    """The probes that one peer sends. ``send(contact, message)`` sends; a neighbour may say nothing for ``probe_s``."""
 
     def __init__(self, send: Callable[[Contact, Probe], bool], *, probe_s: float = PROBE_S) -> None:
         self._send = send
@@ -40,7 +40,8 @@ class Probes:
             self._asked_s.pop(peer, None)
 
     def probe(self, neighbours: Iterable[Contact], now_s: float) -> list[bytes]:
-        """Ask those by whom nothing came for ``probe_s``; who is silent. To be called that often."""
+        """Ask the neighbours from which nothing came for ``probe_s``; returns the ids of those that were asked a ``probe_s`` ago
+        and have not answered. To be called every ``probe_s``."""
         is_late = self._due_s and now_s > self._due_s + LATE_S
         self._due_s = now_s + self._probe_s
         heard_s = self._heard_s

@@ -59,11 +59,11 @@ class Size:
         self._begin()
 
     def tell(self) -> Sketch:
-        """What this member knows."""
+        """The sketch to send to another member."""
         return Sketch(self.epoch, packed(self._sketch))
 
     def hear(self, told: Sketch) -> None:
-        """What another one knows; what is no sketch is nothing."""
+        """Take in the sketch of another member; one that is malformed, or of an earlier epoch, is passed over."""
         if not 0 <= told.epoch < MAX_EPOCH or (told.epoch - self.epoch) % MAX_EPOCH >= MAX_EPOCH // 2:
             return
         sketch = unpacked(told.registers)

@@ -26,7 +26,7 @@ class Carrier(Protocol):
         """Let a subscriber hear what is published from now on."""
 
     def unsubscribe(self, topic: str, backlog: Backlog) -> None:
-        """End that."""
+        """End a subscription."""
 
     async def publish(self, topic: str, events: Sequence[Tuple]) -> list[int]:
         """Spread events, in order; returns this peer's numbers for them."""

@@ -1,7 +1,8 @@
 """The topics of one peer, and the overlay of all peers: what comes from others, rounds, and one timer for all of them.
 
-A peer is in the overlay of all peers, and in one for each topic that it subscribes to; who is in none of a topic carries nothing of
-it but walks. In a round each overlay exchanges a part of its view with one other peer, and what goes to one peer goes together.
+A peer is in the overlay of all peers, and in one for each topic that it subscribes to. A peer that does not subscribe to a topic
+carries nothing of that topic but walks. In a round each overlay exchanges a part of its view with one other peer, and what goes to
+one peer goes together.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class _Source:
 
 
 class Topics:
-    """Those of the peer ``own``. ``send(contact, message)`` sends by a link that it makes if need be, and ``wake(at_s)`` has
+    """The topics of the peer ``own``. ``send(contact, message)`` sends by a link that it makes if need be, and ``wake(at_s)`` has
     :meth:`advance` called at a time: the earliest one of all is asked for. Clock and randomness are handed in. Views of all
     overlays have ``view_size`` entries, of which ``shuffled`` are sent in a round."""
 
@@ -203,8 +204,8 @@ class Topics:
             self._send(partner, Round(shuffles, self._adverts() if shuffles[0].topic == BASE else []))
 
     def _adverts(self, heard: Iterable[Advert] = ()) -> list[Advert]:
-        """Own topics, each about ADVERTS times in a round of all its members; and some of others. Whoever has told of a member of
-        an own topic, who may be dead, is told of this one."""
+        """Adverts of own topics, each about ADVERTS times in a round of all its members, and some of other topics. Where ``heard``,
+        the adverts of the other side, name a member of an own topic, that member may be dead: this peer is told as another one."""
         told_of = {advert.topic for advert in heard}
         own = [
             Advert(name, self.own)
