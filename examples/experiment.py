@@ -49,11 +49,11 @@ async def say_all(facilitator: PeerProcess) -> None:
         print(said, flush=True)
         if said.startswith("experiment: the log is in"):
             return
-    raise SystemExit("the facilitator has ended before the experiment")
+    raise SystemExit("no report: the facilitator has ended before the experiment; above is what it says of that")
 
 
 def main() -> int:
-    """The status of the report."""
+    """The status of the report; 1 where a peer failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--peers", type=int, default=16, help="how many take part (default: 16)")
     parser.add_argument(
@@ -69,8 +69,17 @@ def main() -> int:
     names = ("subscribers", "removed", "events", "settle", "watch")
     options = [word for name in names for word in (f"--experiment-{name}", getattr(given, name))]
     log: Path = given.out / "log"
-    for _ in range(given.runs):
-        asyncio.run(experiment(given.peers, log, options))
+    if given.runs < 1:
+        parser.error(f"--runs: {given.runs}; expected 1 or more")
+    problem = ""
+    try:
+        for _ in range(given.runs):
+            asyncio.run(experiment(given.peers, log, options))
+    except* RuntimeError as failed:
+        problem = str(failed.exceptions[0])
+    if problem:
+        print(f"no report: {problem.rstrip(': ')}; above is what that peer says of it", file=sys.stderr)
+        return 1
     report = ("simulate", "dissemination", "--log", str(log), "--hop-ms", "0.2,2", "--engine", "numpy", "--out", str(given.out))
     return subprocess.run([sys.executable, "-m", "gsg", *report], check=False).returncode
 
