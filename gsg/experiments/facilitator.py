@@ -102,7 +102,7 @@ class Facilitator:
         self._until_us = 0
         self._bytes = 0
         self.lost = 0
-        """Rows that were not written since the log was full, were told twice, or were none."""
+        """Rows that were not written: as the log was full, as they did not come, or as they say what cannot be."""
         write(Entry(now_us, 0, log.EXPERIMENT, number=plan.events))
 
     # --- what participants say ---------------------------------------------
@@ -122,12 +122,12 @@ class Facilitator:
         member.heard_us, member.is_gone = now_us, False
         if self.stage is Stage.OVER:
             return Orders(report.request, now_us, is_over=True)
-        self._take_rows(member, report)
+        self._take_rows(member, report, now_us)
         member.acts = [act for act in member.acts if act.number > report.done]
         neighbours, member.neighbours = member.neighbours, []
         return Orders(report.request, now_us, member.acts[:ACTS_A_REPORT], neighbours)
 
-    def _take_rows(self, member: _Member, report: TakePart) -> None:
+    def _take_rows(self, member: _Member, report: TakePart, now_us: int) -> None:
         if not (0 < report.first < MAX_ROW and abs(report.offset_us) < LARGEST and 0 <= report.error_us < LARGEST):
             raise Refused(
                 f"a report from row {report.first}, its clock {report.offset_us} µs behind, give or take {report.error_us}; "
@@ -138,7 +138,9 @@ class Facilitator:
                 continue
             self.lost += number - member.last_row - 1
             member.last_row = number
-            if not _is_sound(row):
+            # Whoever reads the log looks at the views round by round until its last row.
+            is_future = row.at_us + report.offset_us > now_us + GONE_US
+            if is_future or not _is_sound(row):
                 self.lost += 1
                 continue
             if row.what is RowKind.SUBSCRIBED and row.topic == self._topic and member.contact.id in self._asked:

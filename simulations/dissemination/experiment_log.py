@@ -240,7 +240,8 @@ def _spread(experiment: _Experiment, topic: _TopicLog, run: int, slice_ms: float
 
 
 def _rounds(experiment: _Experiment, run: int) -> Iterator[Round]:
-    """The overlay of all, in rounds from the removal on: each participant's view as it was told last."""
+    """The overlay of all, in rounds from the removal on: each participant's view as it was told last;
+    until the experiment has ended, or nobody is left."""
     removed_us = experiment.removed_us
     if not removed_us:
         return
@@ -250,6 +251,8 @@ def _rounds(experiment: _Experiment, run: int) -> Iterator[Round]:
     for number in range((experiment.ended_us - removed_us) // ROUND_US + 1):
         at_us = removed_us + number * ROUND_US
         living = experiment.living(removed_us, at_us)
+        if not living:
+            return
         dead = before - living
         views = [view for peer in living if (view := _view(experiment.views[peer], at_us)) is not None]
         known = Counter(peer for view in views for peer in view)

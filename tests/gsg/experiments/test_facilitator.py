@@ -278,3 +278,13 @@ def test_bytes_of_a_row_count_its_texts() -> None:
     short, long = (Entry(1, 1, "told", "p" * 40, "x" * length).size_bytes() for length in (1, 256))
 
     assert long >= short + 255
+
+
+def test_rows_of_the_future_are_lost() -> None:
+    bench = Bench(Plan(2, ALL), 1)
+    now_us = bench.now_us
+
+    bench.report(0, [Row(RowKind.VIEW, at_us) for at_us in (now_us, now_us + GONE_US + SECOND_US, 2**61)])
+
+    assert [entry.at_us for entry in bench.what("view")] == [now_us + 5]
+    assert bench.facilitator.lost == 2

@@ -129,3 +129,14 @@ def test_a_folder_without_an_experiment_is_told_from_one_with_it(tmp_path: Path)
     (tmp_path / "other.parquet").write_text("no Parquet")
     with pytest.raises(BadWorkload, match=r"other\.parquet cannot be read"):
         read_log(tmp_path)
+
+
+def test_rounds_end_when_all_participants_have_gone(tmp_path: Path) -> None:
+    removed_us, round_us = 60 * SECOND_US, 5 * SECOND_US
+    gone_us = removed_us + 2 * round_us
+    entries = [*joined(), Entry(removed_us, 0, "removed", PEERS[3])]
+    entries += [Entry(removed_us - 1, 9, "view", peer, view=PEERS[:2]) for peer in PEERS]
+    entries += [Entry(gone_us, 0, "gone", peer) for peer in PEERS[:3]]
+    write(tmp_path, [*entries, Entry(gone_us + 5 * round_us, 0, "over", number=0)])
+
+    assert [one.round for one in read_log(tmp_path).rounds] == [0, 1]
