@@ -101,7 +101,7 @@ class Parts:
         self.catching_up = CatchingUp(contact, holders, exchange, rendezvous, responsibility, copying, start_task)
 
         self.interests = Interests(holders, exchange, rendezvous.conditions, responsibility, start_task)
-        self.leases = InterestLeases(rendezvous.conditions, responsibility, start_task)
+        self.leases = InterestLeases(rendezvous.conditions, holders, responsibility, start_task)
         self.publisher = Publisher(contact.id, holders, exchange, self.interests, clock)
         self.local_events = LocalEvents(
             self.interests, exchange.own, self.publisher, rendezvous, self.subscriber, responsibility, delivery.send

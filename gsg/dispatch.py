@@ -254,7 +254,7 @@ class Dispatch:
                 case Died():
                     pass  # facts are looked for under all of their keys whoever died (gsg/replication/restoring.py)
                 case AskInterest():
-                    parts.leases.answer(link, is_sure=not self._unknown_holders.is_strange(link))
+                    parts.leases.answer(link, standby=message.standby, is_sure=not self._unknown_holders.is_strange(link))
                 case Interest():
                     parts.interests.take_interest(link, message)
                 case Interested():

@@ -34,6 +34,8 @@ TOLD_AFTER_S = 2.0
 """The log is told so long after a peer went, since peers that are stopped together notice each other go."""
 UNSURE_S = 90.0
 """How long after a peer came or went holders are checked by whoever is taken for one; views are refreshed every 30 s."""
+GOING_S = 10.0
+"""How long after this peer has found out that another one is gone some may not know it yet."""
 LOOKED_UP_AT_ONCE = 16
 """Keys whose holders are asked for at the same time."""
 MEETING_S = (2.0, 4.0, 8.0, 16.0)
@@ -43,8 +45,9 @@ it lately, and on a busy machine an answer may take long."""
 
 @dataclass(slots=True)
 class _Gone:
-    """A peer that went: the level at which the log is told, and whether it was."""
+    """A peer that went: when, the level at which the log is told, and whether it was."""
 
+    at_s: float
     level: int
     told: bool = False
 
@@ -107,7 +110,7 @@ class Holders:
             return
         if len(self._gone) >= GONE:
             del self._gone[next(iter(self._gone))]
-        went = self._gone[peer] = _Gone(level)
+        went = self._gone[peer] = _Gone(asyncio.get_running_loop().time(), level)
 
         def tell() -> None:
             if self._stopped or self._gone.get(peer) is not went:
@@ -278,6 +281,13 @@ class Holders:
     def others(self) -> list[dht.Contact]:
         """All other peers that this one knows of; without any it holds every key."""
         return self._overlay.contacts()
+
+    def is_known(self, peer: bytes) -> bool:
+        """Whether a peer that another one knows is no news here: this one knows it as well, or that it has gone just now."""
+        if peer == self._overlay.contact.id or self._overlay.knows(peer) is not None:
+            return True
+        went = self._gone.get(peer)
+        return went is not None and asyncio.get_running_loop().time() < went.at_s + GOING_S
 
     @property
     def passes_over(self) -> bool:

@@ -15,8 +15,13 @@ whoever publishes after a subscription was acknowledged reaches it, and what nob
 The rendezvous' side is :mod:`gsg.rendezvous.interest`.
 
 Nothing is known of a peer until it has answered, nor while keys are changing hands there: it is sent all that belongs to its keys.
-Nor is anything known of this very peer while it is checking whose keys are whose. An event goes to the rendezvous of all of its
-constants while nobody is sure of that, and where peers are too many to be asked.
+Nor is anything known of this very peer while it is checking whose keys are whose.
+
+While keys may be changing hands as far as this peer knows, it is not sure whom to ask about a key. Each peer is then asked for all
+that is posted or stands by there, and for the peers that it knows. Once all have answered, and nobody knows a peer that was not
+asked, nothing is posted under a key that none of them named, whoever holds it. Events with a key that was named go to its
+rendezvous, which passes them on to the other holders. Until all have answered, and where peers are too many to be asked, an event
+goes to the rendezvous of all of its constants.
 """
 
 from __future__ import annotations
@@ -35,7 +40,7 @@ from ..errors import PeerMisbehaved, PeerUnreachable
 from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility
 from ..rendezvous.conditions import Conditions, KeyInUse
-from ..rendezvous.interest import LEASE_S, NAMED_KEYS
+from ..rendezvous.interest import LEASE_S, MAX_PEERS, NAMED_KEYS
 from ..tuples.features import HOME, positions
 from ..tuples.long_constants import Hashed, ShortTerm, short
 from ..tuples.terms import MAX_ARITY, Term, Tuple, Variable
@@ -53,10 +58,7 @@ CONSTANTS = 16_384
 """Constants of one peer that are remembered; where more are told, everything at their positions is asked for."""
 
 LOOK_AGAIN_S = 1.0
-"""How often the leases are looked at while events are published."""
-MAX_PEERS = 256
-"""Peers whose interests are asked for; in an overlay of more, or with peers that are passed over, events are sent to each of their
-rendezvous."""
+"""How often the leases are looked at while events are published, and how soon a peer is asked once more that could not tell all."""
 
 UNANSWERED = 6
 """Questions that a peer may leave unanswered on one link, which are as many LEASE_S; then it is asked no more there."""
@@ -65,11 +67,13 @@ UNANSWERED = 6
 class _Wanted:
     """What one peer asks for. It says so itself: :meth:`add_keys` raises PeerMisbehaved for positions that no tuple has."""
 
-    __slots__ = ("_constants", "_hashes", "anything", "keys", "until_s")
+    __slots__ = ("_constants", "_hashes", "anything", "keys", "of_all", "until_s")
 
-    def __init__(self, until_s: float, anything: bool, keys: Iterable[KeyInUse]) -> None:
+    def __init__(self, until_s: float, anything: bool, keys: Iterable[KeyInUse], *, of_all: bool = False) -> None:
         self.until_s = until_s
         self.anything = anything
+        self.of_all = of_all
+        """Whether it says what stands by there as well, and knows no peer that this one does not."""
         self.keys: dict[tuple[int, int], set[ShortTerm] | None] = {}
         """By arity and position. Limits: PLACES; NAMED_KEYS of each, CONSTANTS of all."""
         self._constants = 0
@@ -130,6 +134,9 @@ class Interests:
         """When each question was asked to which the answer may still come, by link, which keeps their order: a lease counts from
         its own question. Limit: UNANSWERED of each. An answer that comes without being asked for is nothing."""
         self._sure_until_s = 0.0
+        """How long the leases need not be looked at: all of them hold."""
+        self._of_all = False
+        """Whether those are all of what is posted or stands by anywhere, and hold whoever has which key."""
         self._arities: set[int] | None = None
         """Those of which other peers ask for something, 0 for all; None while that is to be found out."""
         self._is_sure = False
@@ -140,10 +147,12 @@ class Interests:
         peer = link.contact.id
         unanswered = self._unanswered.get(link)
         if unanswered:
+            known = 0 < len(interest.knows) <= MAX_PEERS + 1 and all(map(self._holders.is_known, interest.knows))
             # The lease counts from the question, so that the other side's ends later.
-            self._of_peer[peer] = _Wanted(unanswered.popleft() + LEASE_S, interest.anything, interest.keys)
+            self._of_peer[peer] = _Wanted(unanswered.popleft() + LEASE_S, interest.anything, interest.keys, of_all=known)
             self._links.add(link)
             self._arities = None
+            self._sure_until_s = 0.0
             if not unanswered:
                 del self._unanswered[link]
                 self._asked_s.pop(peer, None)
@@ -155,8 +164,9 @@ class Interests:
         if wanted is not None and wanted.until_s > asyncio.get_running_loop().time():
             wanted.add_keys(interested.keys)
             self._arities = None
-            wanted.anything |= interested.anything
-            if wanted.anything:
+            if interested.anything:
+                del self._of_peer[link.contact.id]  # it is asked anew: what it could not say may be known by now
+            if interested.anything or wanted.anything:
                 self._sure_until_s = 0.0
         link.send(Done(interested.request))
 
@@ -197,8 +207,9 @@ class Interests:
         if not others:
             return [positions(items) if limits is None else bytes(limits) for items in events], True
         now = asyncio.get_running_loop().time()
-        is_sure = now < self._sure_until_s and not self._holders.unsure and not self._responsibility.settling
+        is_sure = now < self._sure_until_s and (self._of_all or not self._changes_hands)
         unknown = _NOBODY if is_sure or via is not None else self._unknown(others, now)
+        by_all = via is None and unknown is _NOBODY and self._of_all
         self._is_sure = unknown is not None and not unknown and via is None
         if unknown is None:
             return [positions(items) if within is None else bytes(within) for items in events], False
@@ -224,6 +235,12 @@ class Interests:
             for position in candidates:
                 constant = items[position]
                 if type(constant) is Variable:
+                    continue
+                if by_all:
+                    if not self._asks_anywhere(arity, position, constant):
+                        continue
+                    here = False  # other holders are to have it as well, whoever the first one is
+                    there += _BYTE[position]
                     continue
                 holder = holder_of((arity, position, constant))
                 if holder is None:
@@ -272,6 +289,17 @@ class Interests:
         wanted = self._of_peer.get(holder)
         return wanted is None or wanted.asks_for(arity, position, constant)
 
+    def _asks_anywhere(self, arity: int, position: int, constant: Term) -> bool:
+        """Whether any peer may ask for an event with this constant there, this one or those that are known."""
+        return self._asks(self._own, arity, position, constant) or any(
+            wanted.asks_for(arity, position, constant) for wanted in self._of_peer.values()
+        )
+
+    @property
+    def _changes_hands(self) -> bool:
+        """Whether keys may be changing hands, as far as this peer knows."""
+        return self._holders.unsure or self._responsibility.settling
+
     def _candidates(self, arity: int, within: Sequence[int] | None) -> tuple[int, ...]:
         """The positions at which somebody asks for something in tuples of this arity, of those named."""
         found = set(self._conditions.positions_in_use(arity))
@@ -282,21 +310,28 @@ class Interests:
     def _unknown(self, others: list[dht.Contact], now: float) -> set[bytes] | None:
         """The peers that have not said what they ask for, or said it too long ago; they are asked. None where it is not even sure
         whose keys are whose, and where peers are too many to be asked."""
+        self._of_all = False
         if len(others) > MAX_PEERS or self._holders.passes_over:
             return None
         unknown: set[bytes] = set()
+        of_all = changes_hands = self._changes_hands
         sure_until_s = now + LOOK_AGAIN_S
         for contact in others:
             wanted = self._of_peer.get(contact.id)
-            if wanted is None or wanted.until_s - now < LEASE_S - RENEW_S:
+            is_enough = not changes_hands or (wanted is not None and wanted.of_all and not wanted.anything)
+            of_all &= is_enough
+            if wanted is None or wanted.until_s - now < LEASE_S - (RENEW_S if is_enough else LOOK_AGAIN_S):
                 asked_s = self._asked_s.get(contact.id)
                 if asked_s is None or now - asked_s > LEASE_S:
                     self._asked_s[contact.id] = now
-                    self._start_task(self._ask(contact, now))
+                    self._start_task(self._ask(contact, now, standby=changes_hands))
             if wanted is None or wanted.anything or wanted.until_s <= now:
                 unknown.add(contact.id)
             else:
                 sure_until_s = min(sure_until_s, wanted.until_s)
+        if of_all and not unknown:
+            self._of_all, self._sure_until_s = True, sure_until_s
+            return _NOBODY
         if self._holders.unsure:
             return None
         if self._responsibility.settling:
@@ -305,12 +340,12 @@ class Interests:
             self._sure_until_s = sure_until_s
         return unknown
 
-    async def _ask(self, contact: dht.Contact, now: float) -> None:
+    async def _ask(self, contact: dht.Contact, now: float, *, standby: bool = False) -> None:
         try:
             link = await self._exchange.link(contact)
             unanswered = self._unanswered.setdefault(link, deque())
             if len(unanswered) < UNANSWERED:
-                link.send(AskInterest())
+                link.send(AskInterest(standby))
                 unanswered.append(now)
         except PeerUnreachable as error:
             self._asked_s.pop(contact.id, None)

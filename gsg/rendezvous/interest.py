@@ -1,16 +1,22 @@
 """Interest: publishers learn under which keys something is posted here, and rely on it by lease (:mod:`gsg.publisher.quenching`).
 
 While its lease lasts a publisher is told of each new key, and a subscriber is answered only when all have acknowledged that:
-so whoever publishes after a subscription was acknowledged reaches it. While keys are changing hands, everything is asked for.
+so whoever publishes after a subscription was acknowledged reaches it.
+
+While keys are changing hands nobody can say which of them are here, so everything is asked for; but a publisher that asks all peers
+can be told of all that is here, whosever the keys are. What is posted anywhere is among what some peer tells it, if there is none
+that it has not asked: so it is told as well whom this peer knows.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from itertools import chain
 
 from ..background import StartTask
+from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility
 from ..tuples.long_constants import ShortTerm
 from ..wire.exchange import Answer, PeerLink
@@ -19,6 +25,8 @@ from .conditions import Conditions, KeyInUse
 
 LEASE_S = 10.0
 """How long what a rendezvous said may be relied on. It waits no longer for a publisher that does not acknowledge a new key."""
+MAX_PEERS = 256
+"""Other peers that a publisher asks at most. Who knows of more asks for everything while keys change hands."""
 NAMED_KEYS = 256
 """Constants that are told one by one for each arity and position; where there are more, everything there is asked for."""
 
@@ -26,27 +34,41 @@ NAMED_KEYS = 256
 class InterestLeases:
     """The publishers that were told what is asked for here, and must hear of more while their leases last."""
 
-    def __init__(self, conditions: Conditions, responsibility: Responsibility, start_task: StartTask) -> None:
+    def __init__(self, conditions: Conditions, holders: Holders, responsibility: Responsibility, start_task: StartTask) -> None:
         self._conditions = conditions
+        self._holders = holders
         self._responsibility = responsibility
         self._start_task = start_task
         self._until_s: dict[PeerLink, float] = {}
         """Until when each may rely on what it was told. Bounded by the links."""
+        self._with_standby: set[PeerLink] = set()
+        """Those among them that are told of all that stands by here, too."""
         self._unacknowledged: dict[asyncio.Future[Answer], float] = {}
         """What was told and not acknowledged, and until when that is waited for. Bounded by what comes into use within LEASE_S."""
 
-    def answer(self, link: PeerLink, *, is_sure: bool = True) -> None:
-        """A publisher asks; ``is_sure``: whether this peer may know all that is asked for here."""
-        if self._responsibility.settling or not is_sure:
-            self._until_s.pop(link, None)
+    def answer(self, link: PeerLink, *, standby: bool = False, is_sure: bool = True) -> None:
+        """A publisher asks, and where ``standby`` for all that stands by here as well; ``is_sure``: whether this peer may know all
+        that is asked for here."""
+        self.drop_link(link)
+        knows = self._everybody() if standby else []
+        can_say = bool(knows) if standby else not self._responsibility.settling
+        if self._responsibility.leaving or not is_sure or not can_say:
             link.send(Interest(True, []))
             return
         self._until_s[link] = asyncio.get_running_loop().time() + LEASE_S
-        link.send(Interest(False, self._keys()))
+        if standby:
+            self._with_standby.add(link)
+        link.send(Interest(False, self._keys(standby=standby), knows))
 
-    def _keys(self) -> list[KeyInUse]:
+    def _everybody(self) -> list[bytes]:
+        """All peers that there are as far as known here, this one included; none where these may not be all, or are too many."""
+        everybody = self._holders.everybody()
+        return [] if self._holders.passes_over or len(everybody) > MAX_PEERS + 1 else [contact.id for contact in everybody]
+
+    def _keys(self, *, standby: bool) -> list[KeyInUse]:
         by_place: dict[tuple[int, int], list[ShortTerm | None]] = {}
-        here = filter(self._is_primary, self._conditions.keys_on_standby())
+        on_standby = self._conditions.keys_on_standby()
+        here = on_standby if standby else filter(self._is_primary, on_standby)
         for arity, position, constant in chain(self._conditions.keys_in_use(), here):
             by_place.setdefault((arity, position), []).append(constant)
         keys: list[KeyInUse] = []
@@ -59,8 +81,7 @@ class InterestLeases:
 
         Also of those that somebody else brought into use, of which they are just hearing.
         """
-        keys = [key for key in self._conditions.take_new_keys() if self._is_for_publishers(key)]
-        if keys:
+        if keys := self._conditions.take_new_keys():
             self._tell(False, keys)
         if self._unacknowledged:
             self._start_task(self._wait_for(dict(self._unacknowledged), do))
@@ -68,7 +89,7 @@ class InterestLeases:
             do()
 
     def _is_for_publishers(self, key: KeyInUse) -> bool:
-        """Whether publishers are to know that something is asked for under a key: not where it stands by for another peer."""
+        """Whether all publishers are to know that something is asked for under a key: not where it stands by for another peer."""
         arity, position, constant = key
         return constant is None or self._conditions.has_templates((arity, position, constant)) or self._is_primary(key)
 
@@ -78,19 +99,26 @@ class InterestLeases:
         return constant is not None and self._responsibility.other_primary((arity, position, constant)) is None
 
     def revoke(self) -> None:
-        """list[KeyInUse] are about to change hands: what was told does not hold any more."""
+        """Keys are about to change hands, or others know of fewer peers: what was told does not hold any more."""
         self._tell(True, [])
         self._until_s.clear()
+        self._with_standby.clear()
 
     def drop_link(self, link: PeerLink) -> None:
         """A link is gone, and what was told by it."""
         self._until_s.pop(link, None)
+        self._with_standby.discard(link)
 
     def _tell(self, anything: bool, keys: list[KeyInUse]) -> None:
         now = asyncio.get_running_loop().time()
         self._until_s = {link: until_s for link, until_s in self._until_s.items() if until_s > now}
+        self._with_standby &= self._until_s.keys()
+        of_primaries = list(filter(self._is_for_publishers, keys))
         for link, until_s in self._until_s.items():
-            answer = link.ask(lambda request: Interested(request, anything, keys))
+            told = keys if link in self._with_standby else of_primaries
+            if not told and not anything:
+                continue
+            answer = link.ask(partial(Interested, anything=anything, keys=told))
             if not answer.done():
                 self._unacknowledged[answer] = until_s
                 answer.add_done_callback(self._acknowledge)
