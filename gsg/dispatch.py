@@ -42,9 +42,9 @@ from .wire import admission
 from .wire.exchange import Exchange, PeerLink, show
 from .wire.experiment_messages import TakePart
 from .wire.holder_messages import AskFacts, AskKeys, AskRanges, Buried, Replicate
+from .wire.interest_messages import AskInterest, Interest, Interested
 from .wire.messages import (
     Arrived,
-    AskInterest,
     AskLoads,
     AskPassed,
     Beat,
@@ -57,8 +57,6 @@ from .wire.messages import (
     Gap,
     Happened,
     InsertCondition,
-    Interest,
-    Interested,
     Lead,
     Loads,
     Message,

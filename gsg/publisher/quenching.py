@@ -45,7 +45,8 @@ from ..tuples.features import HOME, positions
 from ..tuples.long_constants import Hashed, ShortTerm, short
 from ..tuples.terms import MAX_ARITY, Term, Tuple, Variable
 from ..wire.exchange import Exchange, PeerLink
-from ..wire.messages import AskInterest, Done, Interest, Interested
+from ..wire.interest_messages import AskInterest, Interest, Interested
+from ..wire.messages import Done
 
 log = logging.getLogger(__name__)
 

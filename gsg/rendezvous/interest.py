@@ -20,7 +20,7 @@ from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility
 from ..tuples.long_constants import ShortTerm
 from ..wire.exchange import Answer, PeerLink
-from ..wire.messages import Interest, Interested
+from ..wire.interest_messages import Interest, Interested
 from .conditions import Conditions, KeyInUse
 
 LEASE_S = 10.0

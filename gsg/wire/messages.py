@@ -34,10 +34,11 @@ import dht
 from ..errors import PeerMisbehaved
 from ..tuples.audiences import Audience, PeerId, restricted
 from ..tuples.features import Load, Template
-from ..tuples.long_constants import Remains, ShortTerm
+from ..tuples.long_constants import Remains
 from ..tuples.terms import Tuple
 from .experiment_messages import ExperimentMessage
 from .holder_messages import AskFacts, AskKeys, AskRanges, Buried, Differ, Replicate
+from .interest_messages import AskInterest, Interest, Interested
 from .status_messages import AskStatus, PeerStatus
 from .topic_messages import NAMING, EnrolMember, Inject, Members, TopicMessage, contacts_in
 
@@ -367,35 +368,6 @@ class Died(_Message, tag=27, frozen=True):
     """These peers died, all holders of some keys among them (gsg/replication/restoring.py)."""
 
     peers: Annotated[list[PeerId], msgspec.Meta(max_length=NOTICED)]
-
-
-class AskInterest(_Message, tag=19, frozen=True):
-    """Under which keys is something posted with you? Answered by Interest, and for a while Interested tells of more.
-
-    ``standby``: keys may be changing hands as far as I know, so tell me of all that stands by with you as well, and whom you know.
-    """
-
-    standby: bool = False
-
-
-class Interest(_Message, tag=20, frozen=True):
-    """Something is posted here under these keys: arity, position and constant, or any constant there; arity 0 stands for any.
-
-    ``anything``: keys are changing hands, so send whatever may concern me. ``knows`` are the ids of all peers that I know, myself
-    included, where what stands by was asked for and is among the keys; else none.
-    """
-
-    anything: bool
-    keys: list[tuple[int, int, ShortTerm | None]]
-    knows: list[bytes] = []
-
-
-class Interested(_Message, tag=21, frozen=True):
-    """You rely on my Interest: this is to be added. Answered by Done; until then the subscriber is not answered."""
-
-    request: int
-    anything: bool
-    keys: list[tuple[int, int, ShortTerm | None]]
 
 
 class Beat(_Message, tag=33, frozen=True):

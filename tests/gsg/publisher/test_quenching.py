@@ -21,7 +21,8 @@ from gsg.publisher.quenching import LEASE_S, UNANSWERED, Interests, _Wanted
 from gsg.tuples.features import Key
 from gsg.tuples.terms import Symbol, Tuple
 from gsg.wire.exchange import Exchange
-from gsg.wire.messages import AskInterest, Event, Interest, Interested
+from gsg.wire.interest_messages import AskInterest, Interest, Interested
+from gsg.wire.messages import Event
 
 TEMP = Symbol("temp")
 SETTLED: Any = SimpleNamespace(settling=False)  # Any: as far as it is asked

@@ -21,7 +21,8 @@ from gsg.rendezvous.interest import MAX_PEERS, InterestLeases
 from gsg.tuples.features import Key
 from gsg.tuples.terms import Symbol, Tuple
 from gsg.wire.exchange import Exchange
-from gsg.wire.messages import AskInterest, Done, Event, Interest, Interested
+from gsg.wire.interest_messages import AskInterest, Interest, Interested
+from gsg.wire.messages import Done, Event
 
 NAMES = ("own", "near", "far")
 STANDS_BY: Key = (2, 0, "stands by")

@@ -23,8 +23,8 @@ from gsg.replication.anti_entropy import COMPARE_S
 from gsg.tuples.features import Key
 from gsg.wire import messages
 from gsg.wire.holder_messages import AskKeys, AskRanges, Replicate
+from gsg.wire.interest_messages import AskInterest
 from gsg.wire.messages import (
-    AskInterest,
     AskLoads,
     AskPassed,
     AskStatus,
