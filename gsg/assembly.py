@@ -148,7 +148,7 @@ class Parts:
         if self._is_open():
             self.holders.peer_died(contact)
             self.topics.peer_lost(contact.id)
-            self.interests.forget_all()
+            self.interests.forget_peer(contact.id)
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.
             self.exchange.abort(contact.id, "the peer does not answer any more")
             self._peer_gone(contact.id, False)

@@ -282,6 +282,10 @@ class Holders:
         """All other peers that this one knows of; without any it holds every key."""
         return self._overlay.contacts()
 
+    def suspects(self, peer: bytes) -> bool:
+        """Whether a peer may be dead: that is found out in some seconds."""
+        return self._overlay.suspects(peer)
+
     def is_known(self, peer: bytes) -> bool:
         """Whether a peer that another one knows is no news here: this one knows it as well, or that it has gone just now."""
         if peer == self._overlay.contact.id or self._overlay.knows(peer) is not None:

@@ -21,7 +21,8 @@ While keys may be changing hands as far as this peer knows, it is not sure whom 
 that is posted or stands by there, and for the peers that it knows. Once all have answered, and nobody knows a peer that was not
 asked, nothing is posted under a key that none of them named, whoever holds it. Events with a key that was named go to its
 rendezvous, which passes them on to the other holders. Until all have answered, and where peers are too many to be asked, an event
-goes to the rendezvous of all of its constants.
+goes to the rendezvous of all of its constants. They are asked as soon as a peer is suspected, so that all have mostly answered when
+it is dead.
 """
 
 from __future__ import annotations
@@ -191,6 +192,13 @@ class Interests:
         self._unanswered = {link: deque(repeat(-inf, len(asked_s))) for link, asked_s in self._unanswered.items()}
         self._sure_until_s = 0.0
 
+    def forget_peer(self, peer: bytes) -> None:
+        """A peer has gone. What others have told of all that is posted or stands by there holds, whoever has its keys by now."""
+        self._of_peer = {other: wanted for other, wanted in self._of_peer.items() if wanted.of_all and other != peer}
+        self._arities = None
+        self._asked_s.clear()
+        self._sure_until_s = 0.0
+
     @property
     def alone(self) -> bool:
         """Whether there is no other peer: all keys are here."""
@@ -315,17 +323,18 @@ class Interests:
         if len(others) > MAX_PEERS or self._holders.passes_over:
             return None
         unknown: set[bytes] = set()
-        of_all = changes_hands = self._changes_hands
+        of_all = self._changes_hands
+        asks_all = of_all or any(self._holders.suspects(contact.id) for contact in others)
         sure_until_s = now + LOOK_AGAIN_S
         for contact in others:
             wanted = self._of_peer.get(contact.id)
-            is_enough = not changes_hands or (wanted is not None and wanted.of_all and not wanted.anything)
+            is_enough = not asks_all or (wanted is not None and wanted.of_all and not wanted.anything)
             of_all &= is_enough
             if wanted is None or wanted.until_s - now < LEASE_S - (RENEW_S if is_enough else LOOK_AGAIN_S):
                 asked_s = self._asked_s.get(contact.id)
                 if asked_s is None or now - asked_s > LEASE_S:
                     self._asked_s[contact.id] = now
-                    self._start_task(self._ask(contact, now, standby=changes_hands))
+                    self._start_task(self._ask(contact, now, standby=asks_all))
             if wanted is None or wanted.anything or wanted.until_s <= now:
                 unknown.add(contact.id)
             else:

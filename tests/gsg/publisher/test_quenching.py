@@ -287,6 +287,9 @@ class OneStranger:
     def others(self) -> list[dht.Contact]:
         return [self.known]
 
+    def suspects(self, peer: bytes) -> bool:
+        return False
+
     def primary_now(self, feature: Key) -> dht.Contact:
         return self.stranger if feature[1] == 1 else self.known
 
@@ -314,6 +317,9 @@ class EachHolds:
 
     def others(self) -> list[dht.Contact]:
         return [self.peers["known"], self.peers["silent"]]
+
+    def suspects(self, peer: bytes) -> bool:
+        return False
 
     def primary_now(self, feature: Key) -> dht.Contact:
         return self.peers[str(feature[2])]

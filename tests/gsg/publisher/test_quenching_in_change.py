@@ -45,12 +45,16 @@ class Known:
         self.unsure, self.passes_over = True, False
         self.peers = [contact(name) for name in names]
         self.gone: list[bytes] = []
+        self.suspected: list[bytes] = []
 
     def others(self) -> list[dht.Contact]:
         return self.peers[1:]
 
     def everybody(self) -> list[dht.Contact]:
         return self.peers
+
+    def suspects(self, peer: bytes) -> bool:
+        return peer in self.suspected
 
     def is_known(self, peer: bytes) -> bool:
         return peer in self.gone or peer in [each.id for each in self.peers]
@@ -190,6 +194,36 @@ async def test_who_takes_back_what_it_has_told_is_asked_at_once_and_meanwhile_ev
     assert await asking.asked() == [1, 3]  # the answer to what it was told is the second
     asking.answer("far")
     assert asking.interests.places(EVENTS) == NOWHERE
+
+
+async def test_where_one_is_suspected_the_others_have_told_all_when_it_is_dead() -> None:
+    asking = Asking()
+    asking.holders.unsure = False
+    assert await asking.asked() == [1, 1]
+    for name in NAMES[1:]:
+        asking.answer(name, knows=[])
+    asking.holders.suspected = ids("far")
+    asking.interests._of_peer[contact("near").id].until_s -= LOOK_AGAIN_S  # as if it had been asked so much earlier
+
+    asking.interests._sure_until_s = 0.0  # as if LOOK_AGAIN_S had passed
+    assert await asking.asked() == [2, 1]
+    assert asking.links["near"].sent[-1] == AskInterest(standby=True)
+    asking.answer("near", [STANDS_BY])
+    asking.holders.unsure, asking.holders.peers, asking.holders.gone = True, [contact("own"), contact("near")], ids("far")
+    asking.interests.forget_peer(contact("far").id)
+
+    assert asking.interests.places([*EVENTS, ("stands by", 1)]) == ([b"", b"", b"\x00"], False)
+
+
+async def test_where_one_dies_what_was_told_of_primary_keys_alone_does_not_hold() -> None:
+    asking = await all_asked()
+    asking.answer("near", knows=[])
+    asking.holders.peers, asking.holders.gone = [contact("own"), contact("near")], ids("far")
+
+    asking.interests.forget_peer(contact("far").id)
+
+    assert asking.interests.places(EVENTS) == EVERYWHERE
+    assert await asking.asked() == [2, 1], "at once"
 
 
 async def test_what_comes_into_use_is_sent_from_then_on() -> None:
