@@ -99,7 +99,7 @@ class InterestLeases:
         return constant is not None and self._responsibility.other_primary((arity, position, constant)) is None
 
     def revoke(self) -> None:
-        """Keys are about to change hands, or others know of fewer peers: what was told does not hold any more."""
+        """Keys are about to change hands, and there may be a peer more than was told: what was told does not hold any more."""
         self._tell(True, [])
         self._until_s.clear()
         self._with_standby.clear()

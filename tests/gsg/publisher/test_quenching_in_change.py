@@ -364,10 +364,12 @@ def test_after_a_peer_has_died_what_nobody_asks_for_does_not_travel() -> None:
         await publisher.notify([("nobody", "asks for this")])  # those that were asked have answered
         await asyncio.sleep(0.5)
         before = sent([publisher, *living])
+        remembered = len(publisher._parts.holders._sets)
 
         await publisher.notify([("noise", number) for number in range(100)])
 
         assert sent([publisher, *living]) == before
+        assert len(publisher._parts.holders._sets) == remembered
         await publisher.notify([(name, number) for number in range(100)])
         await quiet()
         assert heard == [(name, number) for number in range(100)]
