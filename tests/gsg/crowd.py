@@ -142,6 +142,10 @@ class Member:
     def knows(self, peer: bytes) -> dht.Contact | None:
         return next((contact for contact in self.contacts() if contact.id == peer), None)
 
+    def suspects(self, peer: bytes) -> bool:
+        """Nobody is: who dies is known to be dead."""
+        return False
+
     def has_left(self, peer: bytes) -> bool:
         return False
 
