@@ -13,6 +13,6 @@ HEARD_S: Final = 35.0
 
 
 async def until_sure() -> None:
-    """Until then every peer takes each key for one that may just be changing hands, and sends what nobody may want."""
+    """Until then every peer takes each key for one that may just be changing hands, and asks all others what is posted there."""
     print(f"until peers are sure of their keys: {UNSURE_S + HEARD_S:.0f} s", file=sys.stderr, flush=True)
     await asyncio.sleep(UNSURE_S + HEARD_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ..tuples.audiences import PeerId
 from ..tuples.long_constants import ShortTerm
 
 
@@ -30,7 +31,7 @@ class Interest(_Message, tag=20, frozen=True):
 
     anything: bool
     keys: list[tuple[int, int, ShortTerm | None]]
-    knows: list[bytes] = []
+    knows: list[PeerId] = []
 
 
 class Interested(_Message, tag=21, frozen=True):
