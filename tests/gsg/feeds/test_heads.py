@@ -61,9 +61,13 @@ class Head:
             lambda link, number: self.sources.get(number), self.order, resync, self.rendezvous, self.delivery, self.begin
         )
         self.works: list[asyncio.Future[None]] = []
+        """What is begun for a member."""
+        self.workers: list[asyncio.Future[None]] = []
+        """What goes on beside that."""
 
     def begin(self, work: Coroutine[None, None, None]) -> None:
-        self.works.append(asyncio.ensure_future(work))
+        begun = self.workers if work.__qualname__.startswith("Worker.") else self.works
+        begun.append(asyncio.ensure_future(work))
 
     def is_fed(self, *facts: Tuple, number: int = FEED, name: str = "x") -> Source:
         """A feed of facts, whole, that came to message 0."""
@@ -127,7 +131,7 @@ async def head() -> AsyncIterator[Head]:
     made.is_fed((X, 1))
     made.lead()
     yield made
-    for work in made.works:
+    for work in (*made.works, *made.workers):
         work.cancel()
     made.order.stop()
 
@@ -275,7 +279,7 @@ async def test_events_are_forgotten_when_nobody_asks_for_them_any_more(head: Hea
     head.receive(Happened(P, [Event(1, (X, 1))], [[FEED]], [], 0))
     head.rendezvous.clock = lambda: 1_000.0
 
-    await asyncio.gather(*head.works)
+    await asyncio.gather(*head.workers)
 
     assert head.heads._room.taken_bytes == 0
 
