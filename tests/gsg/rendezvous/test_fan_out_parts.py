@@ -355,10 +355,10 @@ def test_what_is_old_is_not_told_to_whoever_comes_after_a_silence() -> None:
 
 
 def test_events_for_which_others_have_left_no_room_push_out_none_of_those_that_are_kept() -> None:
-    room = Room(1_000)
+    room = Room(100, each_bytes=0)
     events = KeptEvents(room)
     events.keep(0, happened(1), 0.0)
-    room.take(1_000 - room.taken_bytes)
+    room.take(100 - room.taken_bytes)
 
     events.keep(1, happened(2, 100), 0.0)
 
