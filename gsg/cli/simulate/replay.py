@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .running import bar, master_option, mistakes_told
+from .running import bar, master_option, mistakes_told, start_spark
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -69,10 +69,8 @@ def command(
 
                 if engine == "memory":
                     return in_this_process(progress)
-                from simulations.engine.spark import session
 
-                title("starting Spark")
-                started = session("gsg simulate", master=master)
+                started = start_spark(title, master)
                 title("reading")
                 return on_spark(started, partitions=partitions, progress=progress, title=title)
 

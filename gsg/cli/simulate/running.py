@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import click
 
@@ -46,16 +48,33 @@ class How:
 
     def session(self, title: Title) -> SparkSession:
         """Spark, started; ``title`` is told of it, since that takes seconds. Raises SimulationError."""
-        from simulations.engine.spark import session
-
-        title("starting Spark")
-        return session("gsg simulate", master=self.master)
+        return start_spark(title, self.master)
 
     def provenance(self) -> dict[str, object]:
         """What makes the result of a run, to be asked for when it has run."""
         from simulations.engine.provenance import made_by
 
         return made_by(spark_told(self.partitions) if self.on_spark else numpy_told())
+
+
+def start_spark(title: Title, master: str | None) -> SparkSession:
+    """Spark, started for the rest of this command; from then on Ctrl-C ends the command at once. Raises SimulationError."""
+    from simulations.engine.spark import session
+
+    title("starting Spark")
+    started = session("gsg simulate", master=master)
+    # Spark's own way is to ask its tasks to end, and to wait for those that do not.
+    before = signal.signal(signal.SIGINT, _end_at_once)
+    click.get_current_context().call_on_close(lambda: signal.signal(signal.SIGINT, before))
+    return started
+
+
+def _end_at_once(number: int, _: object) -> NoReturn:
+    """End without waiting for anybody: Java ends with this process, and its workers with it."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\x1b[?25h\n")  # the bar has hidden the cursor
+        sys.stderr.flush()
+    os._exit(128 + number)
 
 
 master_option = click.option(

@@ -9,8 +9,9 @@ from peers import quiet, simulate
 
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.errors import DoorClosed, PeerMisbehaved, Refused
+from gsg.errors import BadTerm, DoorClosed, PeerMisbehaved, Refused
 from gsg.topics.topic import TopicSubscription
+from gsg.tuples.sizes import MAX_TUPLE_BYTES
 from gsg.wire.messages import Done
 from gsg.wire.topic_messages import Inject, Payload
 
@@ -56,6 +57,22 @@ def test_an_event_that_follows_a_subscription_at_once_is_delivered() -> None:
             assert (await anext(events)).values == (number,)
 
     simulate(work, seed=2, size=6)
+
+
+@pytest.mark.parametrize("by", [0, -1], ids=["a member", "a stranger"])
+def test_an_event_that_is_too_long_is_refused_and_costs_no_other_one(by: int) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        subscribed = await members(peers[:3])
+        topic = peers[by].topic("news")
+
+        with pytest.raises(BadTerm, match="expected at most 1048576"):
+            await topic.publish_all([["short"], ["x" * MAX_TUPLE_BYTES]])
+        await topic.publish("after")
+        await quiet()
+
+        assert [heard(events) for events in subscribed] == [[("after",)]] * 3
+
+    simulate(work, seed=3, size=5)
 
 
 def test_a_standing_query_joins_a_topic_with_facts() -> None:
