@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 def command(as_json: bool, url: str) -> None:
     """List the topics that a peer knows of, and about how many peers are members of each.
 
-    A peer knows of the topics that it is a member of, of those whose members enrol with it, and of some that others advertise.
+    A peer knows of the topics that it is a member of, of those whose members enrol with it, and of some that others advertise. Of
+    the last it does not know how many members they have, which is shown as ?; such a topic is forgotten about a minute after its
+    last member has left.
     """
     run(_list(as_json, url))
 
@@ -44,6 +46,8 @@ async def _list(as_json: bool, url: str) -> None:
         return
     if not sizes:
         say("gsg: this peer knows of no topics; subscribe to one with gsg subscribe --topic NAME", err=True)
+    if not all(sizes.values()):
+        say("gsg: ? where this peer has only heard of a topic from others, and does not know how many members it has", err=True)
     for name, size in sorted(sizes.items()):
         await printer.print(one_line(f"{name}  {round(size) if size else '?'}"))
 

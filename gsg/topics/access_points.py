@@ -35,6 +35,9 @@ MAX_SEARCHES: Final = 1_000
 """Searches under way; one more ends at once, with nothing."""
 MAX_WALK: Final = 64
 """Peers that somebody else's walk may still visit."""
+ADVERT_LIFE_S: Final = 60.0
+"""How long after a member has made itself known that is believed, by a cache of LEAST_CACHED; by a larger one for longer in
+proportion, as each of its adverts is passed on that much less often. Members that are there advertise every few seconds."""
 
 
 def cache_size(topics: float, lifetime: int = LIFETIME, found_p: float = FOUND_P) -> int:
@@ -61,6 +64,13 @@ class _Search:
     members: list[Contact] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    contact: Contact
+    told_s: float
+    """When the member itself has said so."""
+
+
 class AccessPoints:
     """The access points that one peer knows, and its searches. Randomness is handed in; ``send(contact, message)`` sends."""
 
@@ -73,8 +83,8 @@ class AccessPoints:
         self._wake_at = wake_at
         self.topics = 1.0
         """How many topics there are, about."""
-        self._cache: dict[str, Contact] = {}
-        """Limit: :func:`cache_size`; beyond, a random one goes."""
+        self._cache: dict[str, _Known] = {}
+        """Limit: :func:`cache_size`; beyond, a random one goes. Each goes when its advert is too old (:meth:`forget_late`)."""
         self._searches: dict[int, _Search] = {}
         """Limit: MAX_SEARCHES."""
         self._last_search = rng.getrandbits(32)
@@ -86,37 +96,54 @@ class AccessPoints:
         """The topics in the cache."""
         return list(self._cache)
 
-    def learn_member(self, advert: Advert) -> None:
-        """A member of a topic makes itself known."""
+    def learn_member(self, advert: Advert, now_s: float) -> None:
+        """A member of a topic has made itself known, ``advert.age_ms`` ago; what is known from later stays."""
         if advert.contact.id == self._own.id or not 0 < len(advert.topic) <= MAX_NAME:
             return
-        self._cache.pop(advert.topic, None)
-        self._cache[advert.topic] = advert.contact
+        if not 0 <= advert.age_ms <= self._life_s() * 1_000:
+            return
+        told_s = now_s - advert.age_ms / 1_000
+        known = self._cache.get(advert.topic)
+        if known is not None and known.told_s > told_s:
+            return
+        self._cache[advert.topic] = _Known(advert.contact, told_s)
         most = cache_size(self.topics)
         if len(self._cache) > most:
             for topic in self._rng.sample(list(self._cache), len(self._cache) - most):
                 del self._cache[topic]
 
+    def _life_s(self) -> float:
+        return ADVERT_LIFE_S * cache_size(self.topics) / LEAST_CACHED
+
+    def forget_late(self, now_s: float) -> None:
+        """Forget the members that have not made themselves known for too long: they may have left, and others pass on what they
+        had said for as long as they know it."""
+        oldest_s = now_s - self._life_s()
+        for topic in [topic for topic, known in self._cache.items() if known.told_s < oldest_s]:
+            del self._cache[topic]
+
     def member_of(self, topic: str) -> Contact | None:
         """A member, as far as the cache knows."""
-        return self._cache.get(topic)
+        known = self._cache.get(topic)
+        return None if known is None else known.contact
 
     def forget_peer(self, peer: bytes) -> None:
         """A peer is dead."""
-        for topic in [topic for topic, contact in self._cache.items() if contact.id == peer]:
+        for topic in [topic for topic, known in self._cache.items() if known.contact.id == peer]:
             del self._cache[topic]
 
     def forget_member(self, topic: str, peer: bytes) -> None:
         """A peer is no member of a topic any more."""
-        contact = self._cache.get(topic)
-        if contact is not None and contact.id == peer:
+        known = self._cache.get(topic)
+        if known is not None and known.contact.id == peer:
             del self._cache[topic]
 
-    def sample(self, count: int) -> list[Advert]:
+    def sample(self, count: int, now_s: float) -> list[Advert]:
         """Some of the cache, to be told to others."""
         topics = list(self._cache)
         chosen = topics if len(topics) <= count else self._rng.sample(topics, count)
-        return [Advert(topic, self._cache[topic]) for topic in chosen]
+        known = [(topic, self._cache[topic]) for topic in chosen]
+        return [Advert(topic, one.contact, ceil(max(0.0, now_s - one.told_s) * 1_000)) for topic, one in known]
 
     def certainty(self, visited: int) -> float:
         """The probability with which a topic that exists is found by a search that has visited so many peers."""
@@ -125,7 +152,7 @@ class AccessPoints:
 
     def search(self, topic: str, through: list[Contact], now_s: float, on_end: Callable[[Found], None]) -> None:
         """Look for members, in the cache and by walks that begin at some peers; ``on_end`` is called once, by SEARCH_S."""
-        known = self._cache.get(topic)
+        known = self.member_of(topic)
         if known is not None:
             on_end(Found([known]))
             return
@@ -139,7 +166,7 @@ class AccessPoints:
         for contact in through:
             self._send(contact, Walk(number, topic, self._own, LIFETIME - 1))
 
-    def receive_walk_end(self, message: WalkEnd) -> None:
+    def receive_walk_end(self, message: WalkEnd, now_s: float) -> None:
         """A walk of ours has ended."""
         search = self._searches.get(message.number)
         if search is None:
@@ -148,27 +175,27 @@ class AccessPoints:
         search.visited += LIFETIME
         search.members += [contact for contact in message.members[:LIFETIME] if contact.id != self._own.id]
         if search.members or search.walking <= 0:
-            self._end(message.number)
+            self._end(message.number, now_s)
 
-    def _end(self, number: int) -> None:
+    def _end(self, number: int, now_s: float) -> None:
         search = self._searches.pop(number)
         for contact in search.members[:1]:
-            self.learn_member(Advert(search.topic, contact))
+            self.learn_member(Advert(search.topic, contact), now_s)
         search.on_end(Found(search.members, 1.0 if search.members else self.certainty(search.visited + 1)))
 
     def advance(self, now_s: float) -> None:
         """End the searches whose time is over."""
         for number in [number for number, search in self._searches.items() if search.until_s <= now_s]:
-            self._end(number)
+            self._end(number, now_s)
 
-    def receive_walk(self, walk: Walk, members: list[Contact], onward: list[Contact]) -> None:
+    def receive_walk(self, walk: Walk, members: list[Contact], onward: list[Contact], now_s: float) -> None:
         """A walk has come here, where these are known as members; it goes on to one of some peers, or ends. It may be our own."""
-        known = members or [contact for contact in [self._cache.get(walk.topic)] if contact is not None]
+        known = members or [contact for contact in [self.member_of(walk.topic)] if contact is not None]
         left = min(walk.left, MAX_WALK)
         if not known and left > 0 and onward and self._send(onward[0], Walk(walk.number, walk.topic, walk.origin, left - 1)):
             return
         end = WalkEnd(walk.number, walk.topic, known)
         if walk.origin.id == self._own.id:
-            self.receive_walk_end(end)
+            self.receive_walk_end(end, now_s)
         else:
             self._send(walk.origin, end)

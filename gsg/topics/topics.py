@@ -190,6 +190,7 @@ class Topics:
         self._topic_count.count_as([topic.encode() for topic in self.joined])
         self._topic_count.begin_round()
         self.access_points.topics = max(1.0, self._topic_count.estimate)
+        self.access_points.forget_late(now_s)
         for topic in [topic for topic, source in self._sources.items() if source.published_s + 2 * LIFE_S < now_s]:
             del self._sources[topic]
         parts: dict[bytes, tuple[Contact, list[Shuffle]]] = {}
@@ -201,9 +202,9 @@ class Topics:
                     shuffle.sketches.append(self._topic_count.tell())
                 parts.setdefault(partner.id, (partner, []))[1].append(shuffle)
         for partner, shuffles in parts.values():
-            self._send(partner, Round(shuffles, self._adverts() if shuffles[0].topic == BASE else []))
+            self._send(partner, Round(shuffles, self._adverts(now_s) if shuffles[0].topic == BASE else []))
 
-    def _adverts(self, heard: Iterable[Advert] = ()) -> list[Advert]:
+    def _adverts(self, now_s: float, heard: Iterable[Advert] = ()) -> list[Advert]:
         """Adverts of own topics, each about ADVERTS times in a round of all its members, and some of other topics. Where ``heard``,
         the adverts of the other side, name a member of an own topic, that member may be dead: this peer is told as another one."""
         told_of = {advert.topic for advert in heard}
@@ -215,7 +216,7 @@ class Topics:
         if len(own) > MAX_ADVERTS - ADVERTS:
             own = self._rng.sample(own, MAX_ADVERTS - ADVERTS)
         # What the cache has of own topics is from before they were joined, and may be dead.
-        return own + [advert for advert in self.access_points.sample(ADVERTS) if advert.topic not in self.joined]
+        return own + [advert for advert in self.access_points.sample(ADVERTS, now_s) if advert.topic not in self.joined]
 
     def _received_round(self, sender: Contact, message: Round, now_s: float) -> None:
         answers = []
@@ -227,7 +228,7 @@ class Topics:
                     self._hear_topic_count(shuffle)
                     answer.sketches.append(self._topic_count.tell())
                 answers.append(answer)
-        adverts = self._adverts(message.adverts[:MAX_ADVERTS]) if message.adverts else []
+        adverts = self._adverts(now_s, message.adverts[:MAX_ADVERTS]) if message.adverts else []
         self._hear_adverts(message.adverts, now_s)
         self._send(sender, RoundBack(answers, adverts))
 
@@ -248,7 +249,7 @@ class Topics:
         for advert in adverts[:MAX_ADVERTS]:
             overlay = self.joined.get(advert.topic)
             if overlay is None:
-                self.access_points.learn_member(advert)
+                self.access_points.learn_member(advert, now_s)
             elif advert.contact.id not in overlay.view:
                 overlay.learn_peers([advert.contact], now_s)  # it may be of another part: parts grow together by this
 
@@ -277,9 +278,9 @@ class Topics:
             case Walk():
                 overlay = self.joined.get(message.topic)
                 onward = self.base.view.sample(1, (sender.id, message.origin.id)) or self.base.view.sample(1)
-                self.access_points.receive_walk(message, [] if overlay is None else [self.own], onward)
+                self.access_points.receive_walk(message, [] if overlay is None else [self.own], onward, now_s)
             case WalkEnd():
-                self.access_points.receive_walk_end(message)
+                self.access_points.receive_walk_end(message, now_s)
             case _:
                 overlay_of = self._overlay(message.topic)
                 if overlay_of is not None:

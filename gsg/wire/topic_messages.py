@@ -45,10 +45,11 @@ class Shuffle(_Message, frozen=True):
 
 
 class Advert(_Message, frozen=True):
-    """A peer that is a member of a topic."""
+    """A peer that is a member of a topic; ``age_ms``: how long ago it has said so itself."""
 
     topic: str
     contact: dht.Contact
+    age_ms: int = 0
 
 
 class Round(_Message, tag=41, frozen=True):

@@ -84,6 +84,12 @@ def test_topics_are_listed_with_their_members(gsg: Gsg, url: str) -> None:
     assert json.loads(as_json.stdout)["listed"] == 1
 
 
+def test_the_help_says_what_the_mark_is_that_a_topic_without_known_members_has(gsg: Gsg) -> None:
+    told = " ".join(gsg("topics", "--help").stdout.split())
+
+    assert "it does not know how many members they have, which is shown as ?" in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -9,6 +9,7 @@ from contacts import contact
 
 from dht import Contact
 from gsg.topics.access_points import (
+    ADVERT_LIFE_S,
     LEAST_CACHED,
     LIFETIME,
     MAX_SEARCHES,
@@ -42,7 +43,7 @@ class Searcher:
 
 def test_what_the_cache_knows_is_found_at_once() -> None:
     searcher = Searcher()
-    searcher.points.learn_member(Advert("t", contact(7)))
+    searcher.points.learn_member(Advert("t", contact(7)), 0.0)
 
     searcher.points.search("t", [contact(1)], 0.0, searcher.found.append)
 
@@ -53,8 +54,8 @@ def test_the_first_walk_that_finds_members_ends_the_search() -> None:
     searcher = Searcher()
     number = searcher.search()
 
-    searcher.points.receive_walk_end(WalkEnd(number, "t", [contact(8)]))
-    searcher.points.receive_walk_end(WalkEnd(number, "t", [contact(9)]))
+    searcher.points.receive_walk_end(WalkEnd(number, "t", [contact(8)]), 0.0)
+    searcher.points.receive_walk_end(WalkEnd(number, "t", [contact(9)]), 0.0)
 
     assert searcher.found == [Found([contact(8)])]
     assert searcher.points.member_of("t") == contact(8)
@@ -66,7 +67,7 @@ def test_that_there_is_none_is_said_with_its_probability() -> None:
     number = searcher.search()
 
     for _ in range(2):
-        searcher.points.receive_walk_end(WalkEnd(number, "t", []))
+        searcher.points.receive_walk_end(WalkEnd(number, "t", []), 0.0)
 
     [found] = searcher.found
     share = cache_size(1_000.0) / 1_000.0
@@ -86,10 +87,10 @@ def test_a_search_ends_though_its_walks_are_lost() -> None:
 def test_a_walk_goes_on_until_somebody_knows_a_member_or_its_life_is_over() -> None:
     searcher = Searcher()
 
-    searcher.points.receive_walk(Walk(1, "t", contact(5), 3), [], [contact(6)])
-    searcher.points.receive_walk(Walk(1, "t", contact(5), 0), [], [contact(6)])
-    searcher.points.learn_member(Advert("t", contact(7)))
-    searcher.points.receive_walk(Walk(1, "t", contact(5), 3), [], [contact(6)])
+    searcher.points.receive_walk(Walk(1, "t", contact(5), 3), [], [contact(6)], 0.0)
+    searcher.points.receive_walk(Walk(1, "t", contact(5), 0), [], [contact(6)], 0.0)
+    searcher.points.learn_member(Advert("t", contact(7)), 0.0)
+    searcher.points.receive_walk(Walk(1, "t", contact(5), 3), [], [contact(6)], 0.0)
 
     assert searcher.sent == [
         (contact(6), Walk(1, "t", contact(5), 2)),
@@ -101,10 +102,10 @@ def test_a_walk_goes_on_until_somebody_knows_a_member_or_its_life_is_over() -> N
 def test_the_cache_is_bounded_and_takes_no_name_that_is_none() -> None:
     searcher = Searcher()
     for number in range(500):
-        searcher.points.learn_member(Advert(f"t{number}", contact(7)))
-    searcher.points.learn_member(Advert("x" * 300, contact(7)))
-    searcher.points.learn_member(Advert("", contact(7)))
-    searcher.points.learn_member(Advert("own", contact(0)))
+        searcher.points.learn_member(Advert(f"t{number}", contact(7)), 0.0)
+    searcher.points.learn_member(Advert("x" * 300, contact(7)), 0.0)
+    searcher.points.learn_member(Advert("", contact(7)), 0.0)
+    searcher.points.learn_member(Advert("own", contact(0)), 0.0)
 
     assert len(searcher.points) == cache_size(1.0) == 32
     assert not {"own", "", "x" * 300} & set(searcher.points.known())
@@ -121,11 +122,11 @@ def test_the_cache_shrinks_at_once_when_there_are_fewer_topics() -> None:
     searcher = Searcher()
     searcher.points.topics = 1e9
     for number in range(MOST_CACHED + 10):
-        searcher.points.learn_member(Advert(str(number), contact(1)))
+        searcher.points.learn_member(Advert(str(number), contact(1)), 0.0)
     at_most = len(searcher.points)
 
     searcher.points.topics = 1.0
-    searcher.points.learn_member(Advert("t", contact(1)))
+    searcher.points.learn_member(Advert("t", contact(1)), 0.0)
 
     assert (at_most, len(searcher.points)) == (MOST_CACHED, LEAST_CACHED)
 
@@ -133,16 +134,59 @@ def test_the_cache_shrinks_at_once_when_there_are_fewer_topics() -> None:
 @pytest.mark.parametrize(("who", "left"), [(1, 0), (2, 1)], ids=["the one known", "another"])
 def test_a_member_that_left_is_no_access_point(who: int, left: int) -> None:
     searcher = Searcher()
-    searcher.points.learn_member(Advert("t", contact(1)))
+    searcher.points.learn_member(Advert("t", contact(1)), 0.0)
 
     searcher.points.forget_member("t", contact(who).id)
 
     assert len(searcher.points) == left
 
 
+def test_a_member_that_is_not_heard_of_any_more_is_forgotten_however_often_others_pass_on_what_it_said() -> None:
+    searcher, other = Searcher(), Searcher()
+    searcher.points.learn_member(Advert("t", contact(1)), 0.0)
+
+    for now_s in range(1, round(ADVERT_LIFE_S) + 2):
+        for to, by in ((other.points, searcher.points), (searcher.points, other.points)):
+            for advert in by.sample(4, now_s):
+                to.learn_member(advert, now_s)
+            to.forget_late(now_s)
+
+    assert (searcher.points.known(), other.points.known()) == ([], [])
+
+
+def test_a_larger_cache_believes_an_advert_for_longer() -> None:
+    searcher = Searcher()
+    searcher.points.topics = 1e9
+    searcher.points.learn_member(Advert("t", contact(1)), 0.0)
+
+    searcher.points.forget_late(2 * ADVERT_LIFE_S)
+
+    assert searcher.points.known() == ["t"]
+
+
+def test_the_later_advert_is_believed() -> None:
+    searcher = Searcher()
+    searcher.points.learn_member(Advert("t", contact(1)), 10.0)
+
+    searcher.points.learn_member(Advert("t", contact(2), 5_000), 10.0)
+    before = searcher.points.member_of("t")
+    searcher.points.learn_member(Advert("t", contact(3), 1_000), 12.0)
+
+    assert (before, searcher.points.member_of("t")) == (contact(1), contact(3))
+
+
+@pytest.mark.parametrize("age_ms", [-1, 1 << 60], ids=["from the future", "too old"])
+def test_an_advert_with_an_age_that_cannot_be_is_passed_over(age_ms: int) -> None:
+    searcher = Searcher()
+
+    searcher.points.learn_member(Advert("t", contact(1), age_ms), 0.0)
+
+    assert searcher.points.known() == []
+
+
 def test_a_dead_peer_is_no_access_point() -> None:
     searcher = Searcher()
-    searcher.points.learn_member(Advert("t", contact(1)))
+    searcher.points.learn_member(Advert("t", contact(1)), 0.0)
 
     searcher.points.forget_peer(contact(1).id)
 
@@ -164,7 +208,7 @@ def test_oneself_is_no_member_that_a_walk_finds() -> None:
     number = searcher.search()
 
     for _ in range(2):
-        searcher.points.receive_walk_end(WalkEnd(number, "t", [contact(0)]))
+        searcher.points.receive_walk_end(WalkEnd(number, "t", [contact(0)]), 0.0)
 
     assert [found.members for found in searcher.found] == [[]]
 
@@ -173,7 +217,7 @@ def test_oneself_is_no_member_that_a_walk_finds() -> None:
 def test_a_walk_goes_to_a_bounded_number_of_peers(left: int, onward: int) -> None:
     searcher = Searcher()
 
-    searcher.points.receive_walk(Walk(7, "t", contact(5), left), [], [contact(6)])
+    searcher.points.receive_walk(Walk(7, "t", contact(5), left), [], [contact(6)], 0.0)
 
     assert searcher.sent == [(contact(6), Walk(7, "t", contact(5), onward))]
 
@@ -182,7 +226,7 @@ def test_a_walk_that_cannot_go_on_ends() -> None:
     searcher = Searcher()
     searcher.reaches = False
 
-    searcher.points.receive_walk(Walk(7, "t", contact(5), 5), [], [contact(6)])
+    searcher.points.receive_walk(Walk(7, "t", contact(5), 5), [], [contact(6)], 0.0)
 
     assert searcher.sent[-1] == (contact(5), WalkEnd(7, "t", []))
 
@@ -193,7 +237,7 @@ def test_a_walk_of_ours_that_comes_back_ends_without_a_message() -> None:
     searcher.sent.clear()
 
     for _ in range(2):
-        searcher.points.receive_walk(Walk(number, "t", contact(0), 0), [], [])
+        searcher.points.receive_walk(Walk(number, "t", contact(0), 0), [], [], 0.0)
 
     assert searcher.sent == []
     assert len(searcher.found) == 1

@@ -10,6 +10,7 @@ from peers import quiet, simulate
 from dht.simnet import SimNet
 from gsg import Peer
 from gsg.errors import BadTerm, DoorClosed, PeerMisbehaved, Refused
+from gsg.topics.access_points import ADVERT_LIFE_S
 from gsg.topics.topic import TopicSubscription
 from gsg.tuples.sizes import MAX_TUPLE_BYTES
 from gsg.wire.messages import Done
@@ -101,6 +102,22 @@ def test_members_that_leave_are_members_no_more() -> None:
         assert [event async for event in events] == []
 
     simulate(work, seed=4, size=4)
+
+
+def test_a_topic_that_nobody_uses_any_more_is_forgotten_by_all() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        subscribed = await members(peers[:3])
+        await asyncio.sleep(ADVERT_LIFE_S)  # of the simulated network
+        known = [peer.topics() for peer in peers]
+
+        for events in subscribed:
+            events.close()
+        await asyncio.sleep(1.5 * ADVERT_LIFE_S)
+
+        assert all("news" in topics for topics in known)
+        assert [peer.topics() for peer in peers] == [{}] * 6
+
+    simulate(work, seed=4, size=6)
 
 
 @pytest.mark.parametrize(("quietly", "within_s"), [(False, 1.0), (True, 2.0)], ids=["links break", "silent"])
