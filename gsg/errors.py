@@ -108,11 +108,16 @@ class TooLarge(LocalError):
 
 
 class Overrun(LocalError):
-    """A bounded queue was full and something had to go; ``lost`` says how many, 0 where nobody knows whether there were any."""
+    """A bounded queue was full and something had to go; ``lost`` says how many, 0 where nobody knows whether there were any.
 
-    def __init__(self, problem: str, *, lost: int) -> None:
+    Of events of a topic, ``unread`` of these are known to have been read too late, and ``missing`` to be at no member any more.
+    """
+
+    def __init__(self, problem: str, *, lost: int, unread: int = 0, missing: int = 0) -> None:
         super().__init__(problem)
         self.lost = lost
+        self.unread = unread
+        self.missing = missing
 
     def since(self, earlier: Overrun | None) -> Overrun:
         """This one and an earlier one of which nobody was told, as one: what was lost in all, and why at last."""

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import BadText, LocalError, Overrun
+from ..errors import BadText, LocalError
 from ..tuples.escaping import JSON_ERRORS, json_line, one_line
 from .connecting import peer_option, run
 from .input_lines import lines_of_input
 from .json_terms import json_term
 from .messages import say
 from .output import Printer
+from .topic_events import follow
 
 if TYPE_CHECKING:
     from ..topics.backlog import TopicEvent
@@ -94,18 +95,13 @@ async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str) -> 
     from ..topics.names import is_filter
 
     printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)
+
+    async def show(event: TopicEvent) -> None:
+        await printer.print(_jsonl(event) if jsonl else _line(event, names_topic=is_filter(topic)))
+
     async with connect(url) as client, await client.topic(topic).subscribe() as events:
         say(f"gsg: ready: what is published to {topic} from now on comes", err=True)
-        while count is None or count > 0:
-            try:
-                event = await anext(events)
-            except Overrun as error:
-                say(f"gsg: {error}", err=True)
-                continue
-            except StopAsyncIteration:
-                return
-            await printer.print(_jsonl(event) if jsonl else _line(event, names_topic=is_filter(topic)))
-            count = None if count is None else count - 1
+        await follow(events, show, lambda losses: say(f"gsg: {losses}", err=True), count=count)
 
 
 def _line(event: TopicEvent, *, names_topic: bool) -> str:

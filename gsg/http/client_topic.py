@@ -87,8 +87,11 @@ class ClientTopicEvents(ClientEvents[TopicEvent]):
                 for topic, (publisher, number, values) in zip(topics or repeat(self._topic), events, strict=False):
                     self._backlog.put(TopicEvent(topic, values, publisher, number), size_bytes(values))
             case Dropped(_, why):
-                lost = error_of(why)
-                self._backlog.lose(lost.lost if isinstance(lost, Overrun) else 0)
+                match error_of(why):
+                    case Overrun(lost=lost, unread=unread, missing=missing):
+                        self._backlog.lose(lost, unread=unread, missing=missing)
+                    case _:
+                        self._backlog.lose(0)
             case Ended(_, why):
                 self.end(error_of(why))
             case _:

@@ -215,6 +215,10 @@ class Failed(_Message, tag=11, frozen=True):
     """Of a Refused: when it would be taken; 0 where that cannot be said."""
     what: str = ""
     """Of a BadText: what text of the request it is about."""
+    unread: int = 0
+    """Of an Overrun of a topic: how many of the events that were lost were not read in time."""
+    missing: int = 0
+    """Of an Overrun of a topic: how many of them no member has any more."""
 
 
 class Subscribed(_Message, tag=12, frozen=True):
@@ -372,7 +376,7 @@ Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer
 
 _ATTRIBUTES = {
     "BadText": ("line", "column", "source_line", "what"),
-    "Overrun": ("lost",),
+    "Overrun": ("lost", "unread", "missing"),
     "TooManyTokens": ("tokens", "limit"),
     "Refused": ("again_s",),
 }

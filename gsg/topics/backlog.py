@@ -7,8 +7,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
-from ..errors import GsgError, Overrun
+from ..errors import GsgError
 from ..tuples.terms import Term
+from .losses import Losses
 
 LIMIT: Final = 10_000
 LIMIT_BYTES: Final = 16 * 1024 * 1024
@@ -33,9 +34,8 @@ class Backlog:
         self._limit_bytes = limit_bytes
         self._events: deque[tuple[TopicEvent, int]] = deque()
         self._bytes = 0
-        self._lost = 0
-        self._gap = False
-        """Whether some were lost, or may have been, of which the reader was not told."""
+        self._losses: Losses | None = None
+        """What was lost, or may have been, of which the reader was not told."""
         self._why: GsgError | None = None
         """What has ended it, where that was no end in order."""
         self._news = asyncio.Event()
@@ -47,14 +47,14 @@ class Backlog:
         self._bytes += size_bytes
         while len(self._events) > self._limit or (self._bytes > self._limit_bytes and len(self._events) > 1):
             self._bytes -= self._events.popleft()[1]
-            self._lost += 1
-            self._gap = True
+            self.lose(1, unread=1)
         self._news.set()
 
-    def lose(self, count: int) -> None:
-        """So many events will not come; 0 where nobody knows how many, and whether."""
-        self._lost += count
-        self._gap = True
+    def lose(self, count: int, *, unread: int = 0, missing: int = 0) -> None:
+        """So many events will not come; 0 where nobody knows how many, and whether. Of these so many are known to have been unread
+        for too long, and so many that no member has them any more."""
+        self._losses = self._losses or Losses()
+        self._losses.add(count, unread=unread, missing=missing)
         self._news.set()
 
     def close(self, why: GsgError | None = None) -> None:
@@ -67,7 +67,7 @@ class Backlog:
         """The events that wait, at most ``most`` of them and about ``most_bytes``, without waiting for more; none where some were
         lost before them, which the next :meth:`__anext__` raises."""
         taken: list[TopicEvent] = []
-        while self._events and not self._gap and len(taken) < most and most_bytes > 0:
+        while self._events and self._losses is None and len(taken) < most and most_bytes > 0:
             event, size_bytes = self._events.popleft()
             self._bytes -= size_bytes
             most_bytes -= size_bytes
@@ -77,11 +77,9 @@ class Backlog:
     async def __anext__(self) -> TopicEvent:
         """The next event. Raises Overrun once where some were lost before it, StopAsyncIteration at the end."""
         while True:
-            if self._gap:
-                lost, self._lost, self._gap = self._lost, 0, False
-                why = "they were not read in time, or no member has them any more"
-                what = f"{lost:,} events of the topic were lost" if lost else "events of the topic may have been lost"
-                raise Overrun(f"{what}: {why}", lost=lost)
+            if self._losses is not None:
+                losses, self._losses = self._losses, None
+                raise losses.overrun()
             if self._events:
                 event, size_bytes = self._events.popleft()
                 self._bytes -= size_bytes

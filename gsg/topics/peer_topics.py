@@ -363,7 +363,7 @@ class PeerTopics:
     def _tell_gap(self, membership: Membership, count: int) -> None:
         self.gaps += count
         for backlog in membership.backlogs:
-            backlog.lose(count)
+            backlog.lose(count, missing=count)
 
     def unsubscribe(self, topic: str, backlog: Backlog) -> None:
         """End a subscription; with the last one the peer is no member any more."""

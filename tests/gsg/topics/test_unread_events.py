@@ -67,6 +67,29 @@ async def test_a_gap_of_which_nobody_knows_the_length_is_told_as_such() -> None:
     assert told.value.lost == 0
 
 
+@pytest.mark.parametrize(
+    ("put", "lost", "missing", "told"),
+    [
+        (5, 0, 0, "2 events of the topic were lost: not read in time"),
+        (0, 2, 2, "2 events of the topic were lost: no member has them any more"),
+        (0, 1, 1, "an event of the topic was lost: no member has it any more"),
+        (5, 2_000, 2_000, "2,002 events of the topic were lost: 2 not read in time, and no member has 2,000 any more"),
+        (5, 4, 0, "6 events of the topic were lost: they were not read in time, or no member has them any more"),
+    ],
+    ids=["unread", "missing", "one", "both", "unknown"],
+)
+async def test_why_events_were_lost_is_said_where_it_is_known(put: int, lost: int, missing: int, told: str) -> None:
+    backlog = Backlog(limit=3)
+    for number in range(put):
+        backlog.put(event(number), 10)
+    backlog.lose(lost, missing=missing)
+
+    with pytest.raises(Overrun) as overrun:
+        await backlog.__anext__()
+
+    assert str(overrun.value) == told
+
+
 async def test_why_it_has_ended_is_raised_after_what_was_there() -> None:
     backlog = Backlog()
     backlog.put(event(1), 1)
