@@ -50,6 +50,7 @@ _FOUND = re.compile(r""""(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|<[^\s<>,()]*>?
 _CLOSED = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""")
 _IRI_LIKE = re.compile(r"<([^<>\n]*)>")
 _IRI_FORBIDDEN = re.compile(r'[\x00-\x20"{}|^`]')
+_WORD_BEFORE = re.compile(r"[\w-]+\Z")
 _LONGEST_FOUND = 40
 
 
@@ -119,6 +120,9 @@ def _remedy(place: Place) -> str:
     near = difflib.get_close_matches(word, candidates, n=1, cutoff=0.6)
     if near:
         return f"; did you mean {near[0]}?"
+    before = _WORD_BEFORE.search(place.text, max(0, place.position - _LONGEST_FOUND), place.position)
+    if place.found[0] == "/" and before is not None and {"COMMA", "RPAR"} <= place.accepted:
+        return f'; a text such as the name of a topic is written in double quotes: "{before[0]}{printable(place.found)}"'
     return _unclosed(place) if word in BLOCKS else ""
 
 

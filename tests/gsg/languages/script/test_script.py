@@ -235,6 +235,13 @@ TERM = 'a term (?x, *, a name, "string", number or <iri>)'
         ("SUBSCRIBE { () }", 1, 14, f'unexpected ")"; expected {TERM}'),
         ("INSERT { (a,,b) }", 1, 13, f'unexpected ","; expected {CONSTANT} or ")"'),
         ("INSERT { (a b) }", 1, 13, 'unexpected "b"; expected "," or ")"'),
+        (
+            "SUBSCRIBE { (topic, house/kitchen/temp, ?d) }",
+            1,
+            26,
+            'unexpected "/kitchen/temp"; expected "," or ")"; '
+            'a text such as the name of a topic is written in double quotes: "house/kitchen/temp"',
+        ),
         ("INSERT { a, b }", 1, 10, 'unexpected "a"; expected a tuple "(" or "}"'),
         ("INSERT { (a, ?b) }", 1, 14, '"?b" in INSERT, which takes constants only; variables and wildcards belong in SUBSCRIBE'),
         ("DELETE { (a, *) }", 1, 14, '"*" in DELETE, which takes constants only; variables and wildcards belong in SUBSCRIBE'),
