@@ -14,6 +14,7 @@ from itertools import repeat
 from ..errors import GsgError, Overrun, PeerMisbehaved
 from ..topics.backlog import Backlog, TopicEvent
 from ..topics.names import is_filter
+from ..topics.values import event_values
 from ..tuples.sizes import size_bytes
 from ..tuples.terms import Term, fact
 from .client_events import ClientEvents
@@ -47,7 +48,7 @@ class ClientTopic:
 
     async def publish_all(self, events: Iterable[Iterable[Term | float]]) -> None:
         """Publish events, each with its values, in order; see :meth:`gsg.topics.topic.Topic.publish_all`."""
-        for part in cut_into_requests([fact(values) for values in events]):
+        for part in cut_into_requests([fact(values) for values in event_values(events)]):
             await self._connection.ask(PublishTopic(self._connection.next_number(), self.name, [*part]), Done)
 
     async def subscribe(self) -> ClientTopicEvents:

@@ -18,6 +18,7 @@ from ..tuples.sizes import total_bytes
 from ..tuples.terms import Term, Tuple
 from .backlog import Backlog, TopicEvent
 from .names import TOPIC
+from .values import event_values
 
 
 class Carrier(Protocol):
@@ -89,15 +90,16 @@ class Topic:
     async def publish(self, *values: Term | float) -> None:
         """Publish an event with these values to all members, and to everybody's standing queries as ``(topic, NAME, VALUE, ...)``.
 
-        Returns when a member has it, or there is none. Raises BadTerm for what is no constant, or longer than MAX_TUPLE_BYTES as
-        ``(topic, NAME, VALUE, ...)``; and PeerUnreachable where no member could be reached, or some who ask for such events.
+        Returns when a member has it, or there is none. Raises BadTerm where there are no values, for what is no constant, or longer
+        than MAX_TUPLE_BYTES as ``(topic, NAME, VALUE, ...)``; and PeerUnreachable where no member could be reached, or some who ask
+        for such events.
         """
         await self.publish_all([values])
 
     async def publish_all(self, events: Iterable[Iterable[Term | float]]) -> None:
         """Publish events, each with its values, in order; many go together. The rest as for :meth:`publish`: where it raises, some
         of them may have been published."""
-        checked = [self._check((TOPIC, self.name, *values)) for values in events]
+        checked = [self._check((TOPIC, self.name, *values)) for values in event_values(events)]
         total_bytes(checked)  # before anything is sent: a member ends the link by which a longer one comes
         numbers = await self._carrier.publish(self.name, [event[2:] for event in checked])
         await self._tell(checked, numbers)

@@ -63,7 +63,7 @@ def test_an_event_is_to_a_filter_what_it_is_to_members() -> None:
         for peer in (peers[0], peers[2], peers[3]):
             await peer.topic("house/temp").publish(1, Symbol("warm"))
             await peer.topic("house/temp").publish(List((2, "a")))
-            await peer.topic("house/temp").publish()
+            await peer.topic("house/temp").publish("")
         await quiet()
 
         found = heard(member)
