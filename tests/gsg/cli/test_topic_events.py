@@ -7,8 +7,7 @@ import asyncio
 from dht.simnet import SimNet, run
 from gsg.cli.topic_events import SAY_EVERY_S, LossTeller, follow
 from gsg.errors import Overrun
-from gsg.topics.backlog import Backlog, TopicEvent
-from gsg.topics.losses import Losses
+from gsg.topics.backlog import Backlog, Losses, TopicEvent
 
 
 def event(number: int) -> TopicEvent:
