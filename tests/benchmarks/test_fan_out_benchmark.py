@@ -24,6 +24,15 @@ def test_it_runs_at_small_sizes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert figure["name"] == "peers"
     assert figure["per_s"] > 0
     assert "nats     left out" in said.err
+    assert "the fan-out over subscriber peers begins beyond 64: with --peers 2 it does not" in said.err
+
+
+def test_its_help_says_the_numbers_that_hold() -> None:
+    said = fan_out.__doc__ or ""
+
+    assert f"at {fan_out.WANTED_PER_S:,} a second" in said
+    assert f"every {fan_out.SAMPLED}th subscriber" in said
+    assert f"more than {fan_out.MOST_DIRECT} of them" in said
 
 
 def test_a_tuple_is_of_the_length_that_is_said() -> None:
