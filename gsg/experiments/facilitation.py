@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 ADVANCE_S: Final = 0.25
 """How often it is looked whether something is due."""
+LAST_WORDS_S: Final = 1.0
+"""How long it is tried to say that the experiment is cut short."""
 
 
 class Facilitation:
@@ -79,6 +81,13 @@ class Facilitation:
             task.cancel()
         await self._group.__aexit__(None, None, None)
         self._finish()
+        if (stage := self._facilitator.stage) is not Stage.OVER:
+            said = f"the experiment is cut short while {stage.name.lower()}; what came until now is logged in {self._folder}"
+            log.info("experiment: %s", said)
+            # Nobody may read any more, or not now.
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await self._say(f"experiment: {said}")
 
     def _now_s(self) -> float:
         return self._ahead_s + self._clock()

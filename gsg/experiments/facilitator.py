@@ -171,10 +171,14 @@ class Facilitator:
                     contacts = self._contacts()
                     for member in self._members.values():
                         member.neighbours = self._sample(contacts, without=member.contact.id)
-                    self._enter(Stage.SETTLING, now_us + self._settle_us, f"all {self._plan.participants} have come")
+                    self._enter(
+                        Stage.SETTLING,
+                        now_us + self._settle_us,
+                        f"all {self._plan.participants} have come, and settle for {self._plan.settle_s:g} s",
+                    )
             case Stage.SUBSCRIBING:
                 if not self._asked or self._until_us <= now_us:
-                    said = f"{len(self._subscribed)} have subscribed to {self._topic}"
+                    said = f"{len(self._subscribed)} have subscribed to {self._topic}, and settle for {self._plan.settle_s:g} s"
                     self._enter(Stage.GROWING, now_us + self._settle_us, said)
             case Stage.SETTLING | Stage.SPREADING | Stage.GROWING if self._until_us <= now_us:
                 if self.stage is Stage.GROWING and self._subscribed:
@@ -213,7 +217,11 @@ class Facilitator:
         self._topic, self._asked, self._subscribed = topic_of(share), set(chosen), []
         self._write(Entry(now_us, 0, log.TOPIC, topic=self._topic, number=len(chosen)))
         self._tell_all([Due(who, now_us, ActKind.SUBSCRIBE) for who in chosen])
-        self._enter(Stage.SUBSCRIBING, now_us + PATIENCE_US, f"{len(chosen)} are to subscribe to {self._topic}")
+        self._enter(
+            Stage.SUBSCRIBING,
+            now_us + PATIENCE_US,
+            f"{len(chosen)} are to subscribe to {self._topic}, within {PATIENCE_US // SECOND_US} s",
+        )
 
     def _spread(self, now_us: int) -> None:
         living = set(self._living())
@@ -224,7 +232,8 @@ class Facilitator:
         outside = sorted(living.difference(members))
         acts, over_us = acts_of_topic(self._plan, members, outside, now_us + LEAD_US, self._rng)
         self._tell_all(acts)
-        self._enter(Stage.SPREADING, over_us + LEAD_US, f"events of {self._topic} spread among {len(members)}")
+        takes_s = (over_us + LEAD_US - now_us) / SECOND_US
+        self._enter(Stage.SPREADING, over_us + LEAD_US, f"events of {self._topic} spread among {len(members)} for {takes_s:.0f} s")
 
     def _remove(self, now_us: int) -> None:
         chosen = self._rng.sample(living := self._living(), min(len(living), round(self._plan.removed * len(living))))
@@ -234,11 +243,13 @@ class Facilitator:
             self._members[who].is_removed = True
             self._write(Entry(at_us, 0, log.REMOVED, who.hex()))
         watch_us = round(self._plan.watch_s * SECOND_US)
-        self._enter(Stage.REMOVING, at_us + watch_us, f"{len(chosen)} of {len(living)} end as if they were killed")
+        said = f"{len(chosen)} of {len(living)} end as if they were killed"
+        watched = f"views of the others are logged for {self._plan.watch_s:g} s"
+        self._enter(Stage.REMOVING, at_us + watch_us, f"{said}; {watched}")
 
     def _end(self, now_us: int) -> None:
         self._write(Entry(now_us, 0, log.OVER, number=self.lost))
-        self._enter(Stage.OVER, now_us, "the experiment is over")
+        self._enter(Stage.OVER, now_us, "the experiment is over; peers go on, and Ctrl-C ends each")
 
     def _tell_all(self, acts: Iterable[Due]) -> None:
         for due in acts:

@@ -7,9 +7,10 @@ address that it was told, and asks it every second; what it hears is an answer.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
@@ -38,7 +39,8 @@ TELL_S: Final = 30.0
 
 class Participation:
     """An async context manager. ``on_end`` ends the process as if it were killed, when the facilitator says so; without it, the
-    peer goes on and the facilitator is told that it did. ``clock`` must be finer than the loop's, which may count milliseconds."""
+    peer goes on and the facilitator is told that it did. ``say`` is told when the experiment begins, and when it is over, in a
+    sentence. ``clock`` must be finer than the loop's, which may count milliseconds."""
 
     def __init__(
         self,
@@ -46,8 +48,11 @@ class Participation:
         facilitator: tuple[str, int],
         on_end: Callable[[], None] | None = None,
         *,
+        say: Callable[[str], Awaitable[None]] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._say = say
+        self._has_begun = False
         self._peer = peer
         self._testbed = peer.testbed
         self._address = facilitator
@@ -99,7 +104,13 @@ class Participation:
                 self._complain(error)
             if self._is_open and not (is_answered and self._participant.has_much):
                 await asyncio.sleep(max(0.0, began_s + REPORT_S - self._now_s()))
-        log.info("the experiment is over")
+        await self._tell("the experiment is over; this peer goes on, and Ctrl-C ends it")
+
+    async def _tell(self, said: str) -> None:
+        log.info("%s", said)
+        if self._say is not None:
+            with contextlib.suppress(OSError):  # nobody may read
+                await self._say(f"experiment: {said}")
 
     def _complain(self, error: Exception) -> None:
         now_s = self._now_s()
@@ -119,6 +130,9 @@ class Participation:
 
         orders = await self._testbed.report(contact, make)
         now_us = self._now_us()
+        if not self._has_begun and (orders.neighbours or orders.acts):
+            self._has_begun = True
+            self._start(self._tell("the experiment begins"))
         if orders.neighbours:
             self._testbed.begin_with(orders.neighbours)
         loop = asyncio.get_running_loop()

@@ -146,6 +146,6 @@ class ExperimentOptions:
             from ...experiments.participation import Participation
 
             address = parse_address(self.take_part, option="--take-part", example=EXAMPLE)
-            await doors.enter_async_context(Participation(peer, address, lambda: os.kill(os.getpid(), signal.SIGKILL)))
+            await doors.enter_async_context(Participation(peer, address, lambda: os.kill(os.getpid(), signal.SIGKILL), say=say))
             return [f"takes part in the experiment of {self.take_part}, and does what that peer says with its topics"]
         return []

@@ -72,6 +72,38 @@ def test_who_cannot_be_ended_says_so_and_goes_on(tmp_path: Path) -> None:
     assert next(one.dead_known for one in read_log(tmp_path).rounds) == 1
 
 
+def test_a_participant_says_when_the_experiment_begins_and_when_it_is_over(tmp_path: Path) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        heard, clock = Heard(), net.loop.time
+        plan = Plan(2, (1.0,), events=1, settle_s=1)
+        async with (
+            Facilitation(peers[0], tmp_path, plan, Random(1), Heard().say, clock=clock) as facilitation,
+            Participation(peers[1], peers[0].contact.address, say=heard.say, clock=clock),
+            Participation(peers[2], peers[0].contact.address, clock=clock),
+        ):
+            await facilitation.over.wait()
+            await asyncio.sleep(5.0)  # of the network's own time: each asks once more
+
+        assert heard.said == [
+            "experiment: the experiment begins",
+            "experiment: the experiment is over; this peer goes on, and Ctrl-C ends it",
+        ]
+
+    simulate(work, seed=8, size=3)
+
+
+def test_a_facilitator_that_is_stopped_says_that_the_experiment_is_cut_short(tmp_path: Path) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        heard = Heard()
+        async with Facilitation(peers[0], tmp_path, Plan(2, (1.0,)), Random(1), heard.say, clock=net.loop.time):
+            pass
+
+        said = f"experiment: the experiment is cut short while gathering; what came until now is logged in {tmp_path}"
+        assert heard.said == [said]
+
+    simulate(work, seed=9, size=1)
+
+
 def test_a_peer_that_is_no_facilitator_takes_no_reports() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         with pytest.raises(Refused, match="this peer is no facilitator; start it with `gsg peer --facilitator DIR`"):

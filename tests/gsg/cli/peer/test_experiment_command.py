@@ -47,7 +47,7 @@ async def test_an_experiment_of_processes_is_read_beside_a_simulation(tmp_path: 
         main, ["simulate", "dissemination", "--log", str(log), "--out", str(tmp_path / "out"), "--engine", "numpy", "--json"]
     )
 
-    assert said[0] == "experiment: all 4 have come"
+    assert said[0] == "experiment: all 4 have come, and settle for 1 s"
     assert said[-1].endswith(f"(all rows are there); gsg simulate dissemination --log {log} reads it")
     assert [each.process.returncode for each in ended] == [-signal.SIGKILL]
     assert read.exit_code == 0, read.output
