@@ -70,27 +70,28 @@ class Topic:
 class Spread(Topic):
     """How the events of a topic spread: the first one, some of one publisher, and some of changing ones.
 
-    A payload is an event on its way to one agent, a small frame any other message. They are counted by member and event.
+    A payload is an event on its way to one agent, a small frame any other message. They are counted by member and event. What was
+    not measured is None: times where nobody was told, and what an experiment of real peers was cut short before.
     """
 
     subscribed: int
     reached: int
     """How many subscribers the first event reached."""
-    median_ms: float
-    p99_ms: float
-    last_ms: float
-    """When the last of those was reached; 0 where nobody was, as for the others."""
-    first_payloads: float
-    steady_payloads: float
-    steady_small: float
-    steady_last_ms: float
-    changing_payloads: float
-    changing_small: float
-    changing_last_ms: float
+    median_ms: float | None
+    p99_ms: float | None
+    last_ms: float | None
+    """When the last of those was reached."""
+    first_payloads: float | None
+    steady_payloads: float | None
+    steady_small: float | None
+    steady_last_ms: float | None
+    changing_payloads: float | None
+    changing_small: float | None
+    changing_last_ms: float | None
     """The longest that an event of one publisher, or of changing ones, took to a subscriber."""
-    missed: int
+    missed: int | None
     """How many times an event after the first one did not reach a subscriber."""
-    carriers: int
+    carriers: int | None
     """How many of those that do not subscribe were sent a payload all the same."""
     slice_ms: float
     heard: tuple[int, ...]

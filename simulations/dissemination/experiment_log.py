@@ -41,18 +41,19 @@ def read_log(folder: str | Path) -> Measured:
     lates = [(each, *_late_ms(each, topic)) for each in experiments for topic in each.topics]
     slowest_ms = max((max(late_ms, default=0.0) for _, _, late_ms in lates), default=0.0)
     slice_ms = float(max(1, ceil(slowest_ms / SLICES)))
-    spreads = [
-        spread
-        for run, each in enumerate(experiments)
-        for topic in each.topics
-        if (spread := _spread(each, topic, run, slice_ms)) is not None
-    ]
+    spreads, left_out = [], []
+    for run, each in enumerate(experiments):
+        for topic in each.topics:
+            spread = _spread(each, topic, run, slice_ms)
+            if spread is None:
+                left_out.append(topic.name)
+            else:
+                spreads.append(spread)
     rounds = [one for run, each in enumerate(experiments) for one in _rounds(each, run)]
     if not spreads and not rounds:
         raise BadWorkload(f"{folder} has no experiment that came to anything; expected the folder of `gsg peer --facilitator DIR`")
     error_ms = max(each.error_us for each in experiments) / 1_000
     lost = sum(each.lost for each in experiments)
-    unfinished = sum(not each.is_over for each in experiments)
     return Measured(
         DisseminationRequest(
             agents=tuple(sorted({one.agents for one in spreads} | {one.agents for one in rounds})),
@@ -64,13 +65,24 @@ def read_log(folder: str | Path) -> Measured:
             rounds=max((one.round for one in rounds), default=1) or 1,
             round_s=ROUND_S,
             events=max(each.events for each in experiments),
-            runs=len(experiments),
+            runs=len({one.run for one in spreads} | {one.run for one in rounds}),
         ),
         rounds,
         spreads,
         f"Of the real peers: a time is wrong by {error_ms:.2g} ms at most, by the round trips that compared clocks; "
-        f"{lost:,} rows of the log are missing{f'; {unfinished} experiments were not finished' if unfinished else ''}.",
+        f"{lost:,} {'row' if lost == 1 else 'rows'} of the log {'is' if lost == 1 else 'are'} missing."
+        + _unfinished(sum(not each.is_over for each in experiments), left_out),
     )
+
+
+def _unfinished(count: int, left_out: Sequence[str]) -> str:
+    """Sentences on experiments that were not finished, and on topics of which nothing can be told; empty where there are none."""
+    said = ""
+    if count:
+        said = f" {count} {'experiment was' if count == 1 else 'experiments were'} not finished: - is what was not measured."
+    if left_out:
+        said += f" Left out, as nothing was measured of its first event: {', '.join(left_out)}."
+    return said
 
 
 def _runs(folder: Path) -> list[list[Line]]:
@@ -195,7 +207,8 @@ def _late_ms(experiment: _Experiment, topic: _TopicLog, *events: int) -> tuple[i
 
 
 def _spread(experiment: _Experiment, topic: _TopicLog, run: int, slice_ms: float) -> Spread | None:
-    """How the events of a topic spread; None where nobody was there for them."""
+    """How the events of a topic spread; None where nobody was there for them, or the experiment was cut short before the first one
+    was counted. A later phase that was not counted to its end is not measured."""
     living = _living(experiment, topic)
     members = topic.members & living
     if not members or FIRST_EVENT not in topic.published_us:
@@ -215,7 +228,17 @@ def _spread(experiment: _Experiment, topic: _TopicLog, run: int, slice_ms: float
             if first in counts and last in counts:
                 yield counts[last][which] - counts[first][which]
 
+    def is_measured(first: int, last: int, peers: Iterable[str] = members) -> bool:
+        """Whether these peers counted at both: where the experiment was cut short, rows of some may have come and not of others."""
+        counted = [first in topic.counted[peer] and last in topic.counted[peer] for peer in peers]
+        return any(counted) if experiment.is_over else bool(counted) and all(counted)
+
     payloads, small = 0, 1
+    outside = living - members
+    is_steady = is_measured(Count.STEADY, Count.CHANGING)
+    is_changing = is_measured(Count.CHANGING, Count.ENDED)
+    if not is_measured(Count.BEGUN, Count.FIRST):
+        return None
     return Spread(
         agents=len(living),
         subscribers=float(topic.name.rpartition("/")[2]),
@@ -224,16 +247,20 @@ def _spread(experiment: _Experiment, topic: _TopicLog, run: int, slice_ms: float
         reached=len(late_ms),
         median_ms=cuts[49],
         p99_ms=cuts[98],
-        last_ms=max(late_ms, default=0.0),
+        last_ms=max(late_ms, default=None),
         first_payloads=sum(between(Count.BEGUN, Count.FIRST, payloads)) / len(members),
-        steady_payloads=sum(between(Count.STEADY, Count.CHANGING, payloads)) / max(1, expected_steady),
-        steady_small=sum(between(Count.STEADY, Count.STEADY_SENT, small)) / max(1, expected_steady),
-        steady_last_ms=max(steady_ms, default=0.0),
-        changing_payloads=sum(between(Count.CHANGING, Count.ENDED, payloads)) / max(1, expected_changing),
-        changing_small=sum(between(Count.CHANGING, Count.CHANGING_SENT, small)) / max(1, expected_changing),
-        changing_last_ms=max(changing_ms, default=0.0),
-        missed=expected_steady - len(steady_ms) + expected_changing - len(changing_ms),
-        carriers=sum(count > 0 for count in between(Count.BEGUN, Count.ENDED, payloads, living - members)),
+        steady_payloads=sum(between(Count.STEADY, Count.CHANGING, payloads)) / max(1, expected_steady) if is_steady else None,
+        steady_small=sum(between(Count.STEADY, Count.STEADY_SENT, small)) / max(1, expected_steady) if is_steady else None,
+        steady_last_ms=max(steady_ms, default=None) if is_steady else None,
+        changing_payloads=sum(between(Count.CHANGING, Count.ENDED, payloads)) / max(1, expected_changing) if is_changing else None,
+        changing_small=sum(between(Count.CHANGING, Count.CHANGING_SENT, small)) / max(1, expected_changing)
+        if is_changing
+        else None,
+        changing_last_ms=max(changing_ms, default=None) if is_changing else None,
+        missed=expected_steady - len(steady_ms) + expected_changing - len(changing_ms) if is_steady and is_changing else None,
+        carriers=sum(count > 0 for count in between(Count.BEGUN, Count.ENDED, payloads, outside))
+        if not outside or is_measured(Count.BEGUN, Count.ENDED, outside)
+        else None,
         slice_ms=slice_ms,
         heard=tuple(heard[number] for number in range(max(heard, default=-1) + 1)),
     )

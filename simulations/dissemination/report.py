@@ -76,7 +76,7 @@ def results_beside(
         title="How views are exchanged and events spread, by real peers and by simulated ones",
         lead=f"Real peers, and as many simulated ones, with hops of {request.hop_ms[0]:g} to {request.hop_ms[1]:g} ms.",
         notes=f"{measured.remarks} {_NOTES}",
-        tables=[_beside(one, other) for one, other in zip(real.tables, simulated.tables, strict=True)],
+        tables=[both for pair in zip(real.tables, simulated.tables, strict=True) if (both := _beside(*pair)).cells],
         figures=[figure for pair in figures for figure in pair if figure is not None],
         summary=real.summary + simulated.summary,
         rows=simulated.rows | {f"{REAL}_{name}": rows for name, rows in real.rows.items()},
@@ -159,7 +159,7 @@ def _events(spreads: Sequence[Spread]) -> list[Numbers]:
             "runs": len(some),
             "reached": share_of([one.reached / one.subscribed for one in some], sum(one.subscribed for one in some)),
             **{
-                name: mean_of([float(getattr(one, name)) for one in some])
+                name: _mean([getattr(one, name) for one in some])
                 for name in (
                     "median_ms",
                     "p99_ms",
@@ -180,10 +180,17 @@ def _events(spreads: Sequence[Spread]) -> list[Numbers]:
     ]
 
 
+def _mean(values: Iterable[float | None]) -> Interval | None:
+    """The mean of the runs that measured it; None where none did."""
+    measured = [float(value) for value in values if value is not None]
+    return mean_of(measured) if measured else None
+
+
 def _carriers(some: Sequence[Spread]) -> Interval | None:
-    """Which share of those that do not subscribe carried a payload; None where all subscribe."""
+    """Which share of those that do not subscribe carried a payload; None where all subscribe, or no run measured it."""
     outside = some[0].agents - some[0].subscribed
-    return share_of([one.carriers / outside for one in some], len(some) * outside) if outside else None
+    carriers = [one.carriers / outside for one in some if one.carriers is not None] if outside else []
+    return share_of(carriers, len(carriers) * outside) if carriers else None
 
 
 def _removal_panels(request: DisseminationRequest, rounds: Sequence[Round]) -> list[tuple[str, Panel]]:
@@ -284,7 +291,8 @@ def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> 
     late = []
     for share in sorted(request.subscribers):
         sizes = by_setting((one for one in spreads if one.subscribers == share), lambda one: one.agents)
-        means = {float(agents): fmean(one.p99_ms for one in some) for agents, some in sorted(sizes.items())}
+        p99_ms = {agents: _mean(one.p99_ms for one in some) for agents, some in sorted(sizes.items())}
+        means = {float(agents): mean.value for agents, mean in p99_ms.items() if mean is not None}
         late.append(Line(f"{share:.0%} subscribe", np.array(list(means)), np.array(list(means.values()))))
     caption = "When 99 % of those who hear have heard: hops grow with the logarithm of the subscribers."
     return [*figures, line_figure("late", late, x="agents", y="milliseconds to 99 %", log_x=True, caption=caption)]
@@ -302,25 +310,31 @@ _REMOVALS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("dead at end", lambda one: one["dead_share_at_end"].percent()),
     ("dead known", lambda one: str(one["dead_known_at_end"])),
 )
+
+
+def _shown(mean: Interval | None) -> str:
+    return "-" if mean is None else str(mean)
+
+
 _EVENTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("agents", lambda one: f"{one['agents']:,}"),
     ("subscribers", lambda one: f"{one['subscribers']:.0%}"),
     ("reached", lambda one: one["reached"].percent()),
-    ("median ms", lambda one: str(one["median_ms"])),
-    ("p99 ms", lambda one: str(one["p99_ms"])),
-    ("last ms", lambda one: str(one["last_ms"])),
-    ("carried outside", lambda one: "" if one["carriers"] is None else one["carriers"].percent()),
+    ("median ms", lambda one: _shown(one["median_ms"])),
+    ("p99 ms", lambda one: _shown(one["p99_ms"])),
+    ("last ms", lambda one: _shown(one["last_ms"])),
+    ("carried outside", lambda one: "-" if one["carriers"] is None else one["carriers"].percent()),
 )
 _COSTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("agents", lambda one: f"{one['agents']:,}"),
     ("subscribers", lambda one: f"{one['subscribers']:.0%}"),
-    ("first payloads", lambda one: str(one["first_payloads"])),
-    ("steady", lambda one: str(one["steady_payloads"])),
-    ("changing", lambda one: str(one["changing_payloads"])),
-    ("small frames", lambda one: str(one["steady_small"])),
-    ("steady last ms", lambda one: str(one["steady_last_ms"])),
-    ("changing last ms", lambda one: str(one["changing_last_ms"])),
-    ("missed", lambda one: str(one["missed"])),
+    ("first payloads", lambda one: _shown(one["first_payloads"])),
+    ("steady", lambda one: _shown(one["steady_payloads"])),
+    ("changing", lambda one: _shown(one["changing_payloads"])),
+    ("small frames", lambda one: _shown(one["steady_small"])),
+    ("steady last ms", lambda one: _shown(one["steady_last_ms"])),
+    ("changing last ms", lambda one: _shown(one["changing_last_ms"])),
+    ("missed", lambda one: _shown(one["missed"])),
 )
 _NOTES = (
     "in-degree, deviation: by how many an agent is known before the removal. rounds to 1 %: until one reference in a hundred is "

@@ -36,9 +36,9 @@ class Told(NamedTuple):
     """Per subscriber and event."""
 
     @property
-    def last_s(self) -> float:
-        """The longest; 0 where nobody was told."""
-        return max(self.late_s, default=0.0)
+    def last_ms(self) -> float | None:
+        """The longest; None where nobody was told."""
+        return max(self.late_s) * 1_000 if self.late_s else None
 
 
 def publish_all(
@@ -71,9 +71,11 @@ def told_of(peers: VirtualPeers, published: Mapping[Event, float], small: int) -
     return Told(expected - len(late_s), late_s, peers.sent["Payload"] / expected, small / expected)
 
 
-def percentiles(late_ms: list[float]) -> list[float]:
-    """What 1, 2 ... 99 % of some times do not exceed; zeros where there are none."""
-    return quantiles(late_ms, n=100, method="inclusive") if len(late_ms) > 1 else [sum(late_ms)] * 99
+def percentiles(late_ms: list[float]) -> Sequence[float | None]:
+    """What 1, 2 ... 99 % of some times do not exceed; None for each where there are no times."""
+    if len(late_ms) > 1:
+        return quantiles(late_ms, n=100, method="inclusive")
+    return (*late_ms, None)[:1] * 99
 
 
 def play_topic(asked: DisseminationRequest, case: Topic, seed: int) -> Iterator[Spread]:
@@ -108,14 +110,14 @@ def play_topic(asked: DisseminationRequest, case: Topic, seed: int) -> Iterator[
         reached=len(late_ms),
         median_ms=cuts[49],
         p99_ms=cuts[98],
-        last_ms=first.last_s * 1_000,
+        last_ms=first.last_ms,
         first_payloads=first.payloads,
         steady_payloads=steady.payloads,
         steady_small=steady.small,
-        steady_last_ms=steady.last_s * 1_000,
+        steady_last_ms=steady.last_ms,
         changing_payloads=changing.payloads,
         changing_small=changing.small,
-        changing_last_ms=changing.last_s * 1_000,
+        changing_last_ms=changing.last_ms,
         missed=steady.missed + changing.missed,
         carriers=sum(peers.carried[peer.number] > 0 for peer in outside),
         slice_ms=slice_ms,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_type_hints
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,7 +118,7 @@ def frame(spark: SparkSession, sweep: Sweep[CaseT, RowT], partitions: int | None
     """The rows of a sweep as Spark makes them, with the number of their case in front."""
     checked(sweep)
     row, cases, play = sweep.row, sweep.cases, sweep.play
-    schema = ", ".join(["`case` long", *(f"`{name}` {_DDL[kind]}" for name, kind in get_type_hints(row).items())])
+    schema = ", ".join(["`case` long", *(f"`{name}` {_DDL[kind]}" for name, kind in _kinds(row).items())])
 
     def played(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
         for batch in batches:
@@ -126,6 +127,12 @@ def frame(spark: SparkSession, sweep: Sweep[CaseT, RowT], partitions: int | None
                 yield from table.add_column(0, "case", [[number] * len(table)]).to_batches()
 
     return spark.range(0, len(cases), 1, partitions or max(1, len(cases))).mapInArrow(played, schema)
+
+
+def _kinds(row: type) -> dict[str, Any]:  # Any: types, and such as tuple[int, ...], which are none
+    """The kinds of a row's fields; a column of any kind may have nulls, so one that may be None is as one that may not."""
+    hints = get_type_hints(row).items()
+    return {name: next(iter(set(get_args(kind)) - {NoneType})) if isinstance(kind, UnionType) else kind for name, kind in hints}
 
 
 def _row(row: type[RowT], found: dict[str, Any]) -> RowT:  # Any: numbers and texts, as the fields of the row are
@@ -139,6 +146,6 @@ def arrow_table(rows: Sequence[object], row: type | None = None) -> pyarrow.Tabl
     types = {int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_(), str: pyarrow.string()}
     columns = {
         name: pyarrow.array([getattr(one, name) for one in rows], types.get(kind, pyarrow.list_(pyarrow.int64())))
-        for name, kind in get_type_hints(row or type(rows[0])).items()
+        for name, kind in _kinds(row or type(rows[0])).items()
     }
     return pyarrow.table(columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from gsg.experiments.log import Entry, schema
 from gsg.experiments.plan import Count
 from gsg.monitoring.trace_recorder import Parts
 from simulations.dissemination.experiment_log import read_log
+from simulations.dissemination.spreading import Told, percentiles
 from simulations.errors import BadWorkload
 
 PEERS = [f"{number:040x}" for number in range(4)]
@@ -92,7 +94,54 @@ def test_each_experiment_of_a_folder_is_a_run_and_rows_that_are_missing_are_told
 
     assert [one.run for one in measured.spreads] == [0, 1]
     assert measured.spreads[1].agents == 3
-    assert measured.remarks.endswith("1 rows of the log are missing; 1 experiments were not finished.")
+    assert measured.remarks.endswith("1 row of the log is missing. 1 experiment was not finished: - is what was not measured.")
+
+
+def before(last: int) -> list[Entry]:
+    """What has come where the experiment is cut short before a count."""
+    return [one for one in spread() if one.what != "counted" or (one.number or 0) < last]
+
+
+def test_what_an_experiment_was_cut_short_before_is_not_measured(tmp_path: Path) -> None:
+    write(tmp_path, before(Count.CHANGING))
+
+    (one,) = read_log(tmp_path).spreads
+
+    assert (one.reached, one.last_ms, one.first_payloads) == (2, 90.0, 2.0)
+    assert (one.steady_payloads, one.steady_small, one.steady_last_ms) == (None, None, None)
+    assert (one.changing_payloads, one.changing_small, one.changing_last_ms) == (None, None, None)
+    assert (one.missed, one.carriers) == (None, None)
+
+
+def test_a_topic_cut_short_before_its_first_event_was_counted_is_left_out_and_named(tmp_path: Path) -> None:
+    write(tmp_path, [*spread(), Entry(99, 0, "over", number=0)])
+    write(tmp_path, before(Count.FIRST), run_us=8)
+
+    measured = read_log(tmp_path)
+
+    assert [one.run for one in measured.spreads] == [0]
+    assert measured.request.runs == 1
+    assert measured.remarks.endswith(f" Left out, as nothing was measured of its first event: {TOPIC}.")
+
+
+def test_the_report_shows_what_was_not_measured_as_nothing_and_no_empty_table(tmp_path: Path) -> None:
+    write(tmp_path / "log", before(Count.CHANGING))
+    out = tmp_path / "out"
+
+    ran = CliRunner().invoke(
+        main, ["simulate", "dissemination", "--log", str(tmp_path / "log"), "--engine", "numpy", "--out", str(out)]
+    )
+
+    assert ran.exit_code == 0, ran.output
+    (costs,) = (line.split() for line in ran.stdout.splitlines() if line.startswith(" 4 real") and "-" in line.split()[4:6])
+    assert costs == ["4", "real", "50%", "2.000", "-", "-", "-", "-", "-", "-"]
+    assert "in-degree" not in ran.stdout.partition("4 real")[0]
+    real = json.loads((out / "summary.json").read_text())[0]
+    assert (real["source"], real["steady_last_ms"], real["missed"], real["carriers"]) == ("real", None, None, None)
+
+
+def test_times_to_nobody_are_none() -> None:
+    assert (set(percentiles([])), set(percentiles([7.0])), Told(2, [], 0.0, 0.0).last_ms) == ({None}, {7.0}, None)
 
 
 def test_a_report_stands_beside_a_simulation(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_the_first_event_reaches_all_of_500_within_half_a_second(seed: int) -> N
     first = publish_all(peers, peers.peers[7:8], every_s=2.0)
 
     assert first.missed == 0
-    assert first.last_s < 0.5
+    assert max(first.late_s) < 0.5
 
 
 def test_one_publisher_costs_a_member_one_payload_and_one_small_frame_an_event() -> None:
@@ -73,7 +73,7 @@ def test_one_publisher_costs_a_member_one_payload_and_one_small_frame_an_event()
     steady = publish_all(peers, peers.peers[7:8] * 100)
 
     assert steady.missed == 0
-    assert steady.last_s < 0.5
+    assert max(steady.late_s) < 0.5
     assert steady.payloads <= 1.05
     assert steady.small <= 1.0
 
@@ -85,7 +85,7 @@ def test_changing_publishers_cost_a_member_one_payload_and_a_half() -> None:
     changing = publish_all(peers, [peers.rng.choice(peers.peers) for _ in range(100)])
 
     assert changing.missed == 0
-    assert changing.last_s < 0.5
+    assert max(changing.late_s) < 0.5
     assert changing.payloads <= 1.5
     assert changing.small <= 1.0
 
@@ -98,7 +98,7 @@ def test_who_is_no_member_publishes_and_carries_nothing() -> None:
     told = publish_all(peers, peers.rng.sample(outside, 20), every_s=0.5)
 
     assert told.missed == 0
-    assert told.last_s < 0.5
+    assert max(told.late_s) < 0.5
     assert sum(peers.carried[peer.number] > 0 for peer in outside) <= 0.02 * len(outside)
 
 
@@ -136,7 +136,7 @@ def test_members_killed_as_an_event_is_published_keep_it_from_nobody_for_longer_
     after = publish_all(peers, peers.peers[:1], every_s=1.0)
 
     assert told.missed <= LEFT_ALONE[share]
-    assert told.last_s <= 1.0
+    assert max(told.late_s) <= 1.0
     assert after.missed <= LEFT_ALONE[share]
     assert after.payloads <= 1.1
 
@@ -156,7 +156,7 @@ def test_members_stopped_as_an_event_is_published_keep_it_from_nobody_for_longer
     after = publish_all(peers, peers.peers[:1], every_s=1.0)
 
     assert told.missed <= LEFT_ALONE[share]
-    assert told.last_s <= 2.0
+    assert max(told.late_s) <= 2.0
     assert after.missed <= LEFT_ALONE[share]
     assert after.payloads <= 1.1
 
