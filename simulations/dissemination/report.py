@@ -75,7 +75,7 @@ def results_beside(
     return Results(
         title="How views are exchanged and events spread, by real peers and by simulated ones",
         lead=f"Real peers, and as many simulated ones, with hops of {request.hop_ms[0]:g} to {request.hop_ms[1]:g} ms.",
-        notes=f"{measured.remarks} {_NOTES}",
+        notes=f"{measured.remarks}\n{_NOTES}",
         tables=[both for pair in zip(real.tables, simulated.tables, strict=True) if (both := _beside(*pair)).cells],
         figures=[figure for pair in figures for figure in pair if figure is not None],
         summary=real.summary + simulated.summary,
@@ -336,16 +336,22 @@ _COSTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
     ("changing last ms", lambda one: _shown(one["changing_last_ms"])),
     ("missed", lambda one: _shown(one["missed"])),
 )
-_NOTES = (
-    "in-degree, deviation: by how many an agent is known before the removal. rounds to 1 %: until one reference in a hundred is "
-    "to a removed agent; dead at end: their share after the last round; dead known: removed agents that somebody still knows "
-    "then. reached, median, p99, last: the first event of a topic, published by an agent that does not subscribe where there is "
-    "one, which finds its access point first. carried outside: those that do not subscribe and were sent a payload. Payloads are "
-    "events on their way to one agent, small frames all other messages, both for each subscriber and event: of the first event, "
-    "of one publisher (steady), and with another publisher for each event (changing), at 20 events a second; small frames are "
-    "those of the steady state, rounds of exchange and all. steady last, changing last: the longest that any of these events took "
-    "to its last subscriber; missed: how often one did not reach a subscriber. Of simulated agents a hop takes a random time, and "
-    "none is busy, so times show the shape and not the seconds of a real system. In brackets are 95 % intervals, by the spread "
-    "between runs; one run alone has none but for shares of its own agents. Of nothing seen it is said of how many, and what "
-    "share that leaves possible."
-)
+_NOTES = """\
+agents: all of them; a row is all runs with so many.
+view: how many others an agent knows; removed: the share of agents that end at once.
+in-degree, deviation: by how many an agent is known before the removal.
+rounds to 1 %: until one reference in a hundred is to a removed agent.
+dead at end: the share of references to removed agents after the last round.
+dead known: removed agents that somebody still knows then.
+subscribers: the share of agents that subscribe to the topic.
+reached, median, p99, last: the first event of a topic, published by an agent that does not subscribe where there is one,
+    which finds its access point first.
+carried outside: those that do not subscribe and were sent a payload.
+first payloads, steady, changing: events on their way to one agent, for each subscriber and event: of the first event,
+    of one publisher, and with another publisher for each event, at 20 events a second.
+small frames: all other messages, for each subscriber and event, of the steady state, rounds of exchange and all.
+steady last, changing last: the longest that any of these events took to its last subscriber.
+missed: how often one of these events did not reach a subscriber.
+Brackets: 95 % intervals, by the spread between runs; one run alone has none but for shares of its own agents.
+"0 of 4, below 53%": none of 4 was seen, and a true share below 53 % would still fit; "all of 2, above 22%" likewise.
+Times of simulated agents: a hop takes a random time, and none is busy: they show the shape and not a real system's seconds."""

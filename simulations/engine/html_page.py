@@ -108,6 +108,7 @@ table + table { margin-top: 1.4rem; }
 .legend svg { width: 30px; height: 12px; vertical-align: middle; }
 .wide { overflow-x: auto; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(520px, 1fr)); gap: 1.5rem; }
+.notes { white-space: pre-line; }
 figure { margin: 0; } figure > svg { width: 100%; height: auto; } figcaption { color: #51606f; font-size: 13px; }
 """
 
@@ -118,7 +119,7 @@ _PAGE = """<!doctype html>
 <h1>{title}</h1>
 <p>{lead}</p>
 <div class="wide">{tables}</div>
-<p>{notes}</p>
+<p class="notes">{notes}</p>
 {legend}
 <div class="figures">
 {figures}

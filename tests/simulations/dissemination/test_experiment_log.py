@@ -154,6 +154,13 @@ def test_a_report_stands_beside_a_simulation(tmp_path: Path) -> None:
     assert ran.exit_code == 0, ran.output
     assert "4 real" in ran.stdout
     assert "4 simulated" in ran.stdout
+    explained = [line.partition(":")[0] for line in ran.stdout.splitlines() if ": " in line and not line.startswith(" ")]
+    assert [line for line in explained if line in ("reached, median, p99, last", "carried outside", "small frames", "missed")] == [
+        "reached, median, p99, last",
+        "carried outside",
+        "small frames",
+        "missed",
+    ]
     page = (tmp_path / "out" / "report.html").read_text()
     assert page.count("Real peers. Figures 10 to 14") == page.count("Simulated peers. Figures 10 to 14") == 1
 
