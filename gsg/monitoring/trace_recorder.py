@@ -59,7 +59,8 @@ class Parts:
             import pyarrow
             from pyarrow import parquet
         except ImportError as error:
-            raise Unsupported(f"a {name} needs pyarrow ({error}); install the extra: pip install 'gsg-router[sim]'") from None
+            how = "pip install 'gsg-router[sim]', or in a clone: make .venv/.installed"
+            raise Unsupported(f"a {name} needs pyarrow ({error}); install the extra: {how}") from None
         if (elsewhere := scheme_of(folder)) is not None:
             raise LocalError(f"cannot {name} to {elsewhere}: that is another file system; expected a folder of this machine")
         try:

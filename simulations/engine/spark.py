@@ -81,7 +81,8 @@ def session(name: str, *, master: str | None = None, partitions: int | None = No
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise NoSpark(f"Spark is not installed ({error}); install the extra: pip install 'gsg-router[sim]'") from None
+        how = "pip install 'gsg-router[sim]', or in a clone: make .venv/.installed"
+        raise NoSpark(f"Spark is not installed ({error}); install the extra: {how}") from None
     # Who has started Java before has said what it should be like; a second session of one Java takes what the first had.
     ours = not submitted and SparkContext._gateway is None
     if ours:

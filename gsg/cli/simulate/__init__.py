@@ -24,5 +24,5 @@ class _Simulate(LazyGroup):
 def command() -> None:
     """Simulate large overlays on Spark, by the decisions that peers run.
 
-    Needs the extra sim: pip install 'gsg-router[sim]'.
+    Needs the extra sim: pip install 'gsg-router[sim]', or in a clone: make .venv/.installed.
     """

@@ -125,7 +125,8 @@ def test_a_row_that_no_column_takes_costs_its_group_alone(parts: Parts, folder: 
 def test_no_pyarrow_is_one_clear_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(Unsupported, match=r"a trace needs pyarrow \(.*\); install the extra: pip install 'gsg-router\[sim\]'$"):
+    how = r"pip install 'gsg-router\[sim\]', or in a clone: make .venv/.installed$"
+    with pytest.raises(Unsupported, match=rf"a trace needs pyarrow \(.*\); install the extra: {how}"):
         Parts(folder, PEER, 1)
 
 

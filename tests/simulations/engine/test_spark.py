@@ -165,3 +165,10 @@ def test_no_spark_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(NoSpark, match=r"Spark is not installed .*pip install 'gsg-router\[sim\]'"):
         session("none")
+
+
+def test_without_spark_it_says_how_to_get_it_by_name_and_in_a_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+
+    with pytest.raises(NoSpark, match=r"install the extra: pip install 'gsg-router\[sim\]', or in a clone: make .venv/.installed$"):
+        session("none")
