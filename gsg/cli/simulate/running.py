@@ -196,7 +196,8 @@ def mistakes_told() -> Iterator[None]:
             click.echo(f"gsg: {error}", err=True)
             sys.exit(2)
     except ImportError as error:
-        click.echo(f"gsg: the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'", err=True)
+        problem = f"the simulation is not installed ({error}); install the extra: pip install 'gsg-router[sim]'"
+        click.echo(f"gsg: {problem}, or in a clone: make .venv/.installed", err=True)
         sys.exit(2)
 
 
