@@ -73,6 +73,7 @@ class Facilitation:
         self._group = asyncio.TaskGroup()
         await self._group.__aenter__()
         self._tasks = [self._group.create_task(logging_failure(work)) for work in (self._advance(), self._tell())]
+        await asyncio.sleep(0)  # until both have begun: work that is cancelled before is told as never awaited
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -74,5 +74,5 @@ class KeptEvents:
             yield Missed(feed, lost)
         for position, at_s, _, message in self._kept:
             if position > came_to:
-                events = list(later(message.events, now_s - at_s + 1))
+                events = list(later(message.events, now_s - at_s))
                 yield Happened(message.publisher, events, [[feed]] * len(events), message.after, position)

@@ -363,3 +363,15 @@ def test_events_for_which_others_have_left_no_room_push_out_none_of_those_that_a
     events.keep(1, happened(2, 100), 0.0)
 
     assert kept(events.since(-1, 7, 0.0)) == [-100, 1]
+
+
+@pytest.mark.parametrize(("age_s", "late_s"), [(0.1, 0), (0.9, 0), (1.5, 2), (3.0, 4)])
+def test_no_event_is_told_as_older_than_it_is(age_s: float, late_s: int) -> None:
+    """Who subscribed before it was published would not hear of it: ``late_s`` is 1 for now, and 2 for a second ago."""
+    events = KeptEvents(Room(1_000_000))
+    events.keep(0, happened(1), 0.0)
+
+    [message] = events.since(-1, 7, age_s)
+
+    assert isinstance(message, Happened)
+    assert [event.late_s for event in message.events] == [late_s]
