@@ -16,9 +16,9 @@ from schedule import LINK_FAULTS, LOST, PEER_FAULTS, TEXTS, Happens, Insert, Not
 
 from gsg import Space
 
-SEEDS = 180
+SEEDS = 120
 """Of runs of one to two seconds of a core each. The rest of 10,000 is `make soak`."""
-TOPIC_SEEDS = 20
+TOPIC_SEEDS = 10
 """Of runs in which peers use a topic as well."""
 GROUP = 5
 """So many runs are one test: enough tests for all cores."""
