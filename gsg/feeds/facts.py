@@ -50,9 +50,8 @@ class IncomingFacts:
         self._settle_union = settle_union
 
     def take_snapshot(self, link: PeerLink, source: Source, part: Snapshot) -> None:
-        """A part of a feed's stored facts has come. Raises PeerMisbehaved."""
+        """A part of a feed's stored facts has come, and was checked."""
         self._resync.note_part(link)
-        source.check_snapshot(part)
         before, memory = source.facts, source.memory
         is_alone = memory.union is None and len(memory.sources) == 1 and not source.is_replaced
         differences = source.feed.take_part(part, is_heard=not is_alone or self._reader.is_fed(memory.alpha))
@@ -69,9 +68,8 @@ class IncomingFacts:
         source.end_loading()
         self._resync.end_wait(source)
 
-    def take_deltas(self, link: PeerLink, source: Source, deltas: Deltas) -> None:
-        """Changes of a feed's facts have come: they are applied when it is their turn. Raises PeerMisbehaved."""
-        source.check_deltas(deltas)
+    def take_deltas(self, source: Source, deltas: Deltas) -> None:
+        """Changes of a feed's facts have come, and were checked: they are applied when it is their turn."""
         try:
             if source.feed.is_next(deltas):
                 apply = partial(self._apply, source, source.feed.round, deltas)

@@ -216,11 +216,15 @@ class Feeds:
                     by_head = self._parts.way_of(link, message, self._sources) if self._parts else None
                     self.order.take_events(link, message, by_head)
             case Deltas():
-                if (source := self.source_by(link, message.feed)) is not None:
-                    self._facts.take_deltas(link, source, message)
+                if (source := self._source_at(link, message.feed)) is not None:
+                    source.check_deltas(message)  # also of a retired one, as it may be passed on
+                    if source not in self.replacing.retired:
+                        self._facts.take_deltas(source, message)
             case Snapshot():
-                if (source := self.source_by(link, message.feed)) is not None:
-                    self._facts.take_snapshot(link, source, message)
+                if (source := self._source_at(link, message.feed)) is not None:
+                    source.check_snapshot(message)
+                    if source not in self.replacing.retired:
+                        self._facts.take_snapshot(link, source, message)
             case Passed():
                 self.order.note_passed(link, message)
             case Gap():
@@ -306,10 +310,13 @@ class Feeds:
     def source_by(self, link: PeerLink, number: int) -> Source | None:
         """The feed of this number, if it comes by this link and is listened to: numbers are easy to guess, and only its
         rendezvous counts."""
+        source = self._source_at(link, number)
+        return None if source in self.replacing.retired else source
+
+    def _source_at(self, link: PeerLink, number: int) -> Source | None:
+        """The feed of this number, if it comes by this link, also where it is retired."""
         source = self._sources.get(number)
-        if source is None or source.link is not link or isinstance(source, Standby) or source in self.replacing.retired:
-            return None
-        return source
+        return None if source is None or source.link is not link or isinstance(source, Standby) else source
 
     async def _establish(self, memory: AlphaMemory) -> None:
         for attempt in range(1, ATTEMPTS + 1):

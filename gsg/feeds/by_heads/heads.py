@@ -213,7 +213,7 @@ class Heads:
     # --- what comes by the feeds ----------------------------------------------------------------------------------------------
 
     def receive(self, link: PeerLink, message: object) -> None:
-        """A rendezvous has sent something itself, which may be passed on. Raises PeerMisbehaved."""
+        """A rendezvous has sent something itself, which was checked, and may be passed on."""
         of_link = self._links.get(link)
         if of_link is None:
             return

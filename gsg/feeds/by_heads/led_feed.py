@@ -59,8 +59,7 @@ class LedFeed:
         self.snapshot_facts = facts
 
     def take_part(self, part: Snapshot) -> Differences | None:
-        """A part of a snapshot; once it is whole, what has changed. Raises PeerMisbehaved."""
-        self.source.check_snapshot(part)
+        """A part of a snapshot, which was checked; once that is whole, what has changed."""
         changed = self._feed.take_part(part)
         if changed is not None:
             self.snapshot_facts = self.facts
@@ -69,11 +68,8 @@ class LedFeed:
         return changed
 
     def take_deltas(self, deltas: Deltas) -> Differences | None:
-        """The next changes: those that are some; None where others are missing before them, for which there will be a snapshot.
-
-        Raises PeerMisbehaved.
-        """
-        self.source.check_deltas(deltas)
+        """The next changes, which were checked: those that are some; None where others are missing before them, for which there
+        will be a snapshot."""
         try:
             if not self._feed.is_next(deltas):
                 return None

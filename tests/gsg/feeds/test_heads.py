@@ -10,7 +10,7 @@ from line import Line, NoEvents
 
 import gsg.feeds.by_heads.heads
 import rete
-from gsg.errors import PeerMisbehaved, Refused
+from gsg.errors import Refused
 from gsg.feeds.alpha_memory import AlphaMemory, Source
 from gsg.feeds.by_heads.heads import HEARD_OUT_EACH, Heads
 from gsg.feeds.by_heads.part_feeds import PartSource
@@ -248,11 +248,6 @@ async def test_the_end_of_a_snapshot_alone_is_no_snapshot(head: Head) -> None:
         head.ask(Line("member"), name="y")
     head.receive(Snapshot(8, [(Symbol("y"), 1)], True, True, 5))
     head.ask(Line("member"), name="y")
-
-
-async def test_deltas_that_cannot_be_end_the_link(head: Head) -> None:
-    with pytest.raises(PeerMisbehaved, match="with 2 signs"):
-        head.receive(Deltas(FEED, 0, [(X, 2)], [1, 1]))
 
 
 @pytest.mark.parametrize(("missed", "told"), [(3, [3]), (0, []), (-3, [])])

@@ -12,13 +12,13 @@ from peers import others, quiet, rendezvous, simulate
 import dht
 import gsg.rendezvous.fan_out.parts
 from dht.simnet import SimNet
-from gsg import LiveSubscription, Peer, Symbol
+from gsg import LiveSubscription, Peer, PeerMisbehaved, Symbol
 from gsg.feeds.by_heads.heads import Heads
 from gsg.feeds.by_heads.part_feeds import PartSource
 from gsg.rendezvous.fan_out.parts import FanOut
 from gsg.tuples.terms import Tuple
 from gsg.wire.exchange import Answer, PeerLink
-from gsg.wire.messages import ByHead, InsertCondition, Loads, Moved, NotHere
+from gsg.wire.messages import ByHead, Deltas, InsertCondition, Loads, Moved, NotHere
 
 HOT = Symbol("hot")
 TEXT = "(?publisher, hot, ?number)"
@@ -302,6 +302,21 @@ def test_only_its_rendezvous_may_send_a_member_elsewhere() -> None:
         assert not member.is_replaced
         feeds.receive(member.rendezvous, moved)
         assert member.is_replaced
+
+    simulate(work, seed=5, size=16)
+
+
+def test_what_a_feed_that_gives_way_brings_is_checked_before_it_is_passed_on() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        hot = Hot(net, peers)
+        await hot.subscribe()
+        feeds = hot.heads()[0].peer._parts.subscriber.feeds
+        source = next(source for source in feeds._sources.values() if source.link.contact.id == hot.rendezvous.contact.id)
+        feeds.replacing.retired.add(source)
+
+        with pytest.raises(PeerMisbehaved, match="1 deltas with 2 signs"):
+            feeds.receive(source.link, Deltas(source.number, source.feed.expected, [("x", HOT, 1)], [1, 1]))
+        feeds.replacing.retired.discard(source)
 
     simulate(work, seed=5, size=16)
 
