@@ -18,6 +18,8 @@ from functools import partial
 from itertools import groupby, islice
 from typing import TypeAlias
 
+from dht.liveness.late_timers import Timer
+
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..storage.clock import HybridClock
@@ -32,7 +34,7 @@ from ..wire.status_messages import Count
 from .batches import Again, Batch, Events, Facts, SendRecord
 from .coalescing import Coalescing
 from .parcels import Parcel, Places, cut, sizes_of
-from .quenching import Interests
+from .quenching import SILENT_S, Interests
 from .resending import KEPT_S, NOTICED_S, Said
 from .turns import Turn, Turns
 
@@ -42,6 +44,9 @@ ATTEMPTS = 5
 """How often a tuple is sent before its publisher is told that it did not arrive."""
 CONTESTED = 8
 """How often facts are sent anew when others have done the contrary at the same moment, or know of a later time."""
+
+SILENT_AGAIN_S = 0.05
+"""How often it is looked whether anybody asks for an event whose rendezvous is silent."""
 
 InFlight: TypeAlias = tuple[Parcel, PeerLink, "asyncio.Future[Answer]"]
 
@@ -219,6 +224,9 @@ class Publisher:
                 self._turns.leave_turn(turn)
                 turn = None
             for at, (parcel, link, answer) in enumerate(sent):
+                silence = None
+                if batch.is_events and not answer.done():
+                    silence = Timer(SILENT_S, partial(self._end_unasked, parcel, tuples, answer))
                 try:
                     done = await answer_of(link, answer, Done, shared=True)
                 except PeerUnreachable as error:
@@ -234,10 +242,23 @@ class Publisher:
                     raise
                 else:
                     self._acknowledged(parcel, batch, done)
+                finally:
+                    if silence is not None:
+                        silence.cancel()
             if not missed:
                 break
             places = missed
         return missed, problem
+
+    def _end_unasked(self, parcel: Parcel, tuples: Sequence[Tuple], answer: asyncio.Future[Answer]) -> None:
+        """A rendezvous is silent: nobody is to wait for it with events that nobody asks for, as soon as the others have said so."""
+        if answer.done():
+            return
+        events = ((tuples[number], there) for number, there in zip(parcel.numbers, parcel.places, strict=True))
+        if self._interests.nobody_asks(events):
+            answer.set_result(Done(0))
+        else:
+            Timer(SILENT_AGAIN_S, partial(self._end_unasked, parcel, tuples, answer))
 
     def _heard(self, parcel: Parcel, batch: Batch, answer: asyncio.Future[Answer]) -> None:
         """The answer to a parcel for which nobody waits any more."""

@@ -23,6 +23,10 @@ asked, nothing is posted under a key that none of them named, whoever holds it. 
 rendezvous, which passes them on to the other holders. Until all have answered, and where peers are too many to be asked, an event
 goes to the rendezvous of all of its constants. They are asked as soon as a peer is suspected, so that all have mostly answered when
 it is dead.
+
+So are they where a peer is silent, which may be stopped: what is posted there stands by at other holders. As long as it is one of
+fewer than REPLICAS, what these have told speaks for it, and nobody waits for it with what nobody asks for (:meth:`Interests.
+nobody_asks`).
 """
 
 from __future__ import annotations
@@ -40,6 +44,7 @@ from ..background import StartTask
 from ..errors import PeerMisbehaved, PeerUnreachable
 from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility
+from ..placement.rules import REPLICAS
 from ..rendezvous.conditions import Conditions, KeyInUse
 from ..rendezvous.interest import LEASE_S, MAX_PEERS, NAMED_KEYS
 from ..tuples.features import HOME, positions
@@ -62,6 +67,10 @@ CONSTANTS = 16_384
 LOOK_AGAIN_S = 1.0
 """How often the leases are looked at while events are published, and how soon a peer is asked once more that could not tell all."""
 
+SILENT_S = 0.25
+"""How long a peer may owe an answer before the others are asked for what stands by for it. One that is only busy costs a question
+to each of them."""
+
 UNANSWERED = 6
 """Questions that a peer may leave unanswered on one link, which are as many LEASE_S; then it is asked no more there."""
 
@@ -69,13 +78,17 @@ UNANSWERED = 6
 class _Wanted:
     """What one peer asks for. It says so itself: :meth:`add_keys` raises PeerMisbehaved for positions that no tuple has."""
 
-    __slots__ = ("_constants", "_hashes", "anything", "keys", "of_all", "until_s")
+    __slots__ = ("_constants", "_hashes", "anything", "keys", "of_all", "until_s", "was_asked_all")
 
-    def __init__(self, until_s: float, anything: bool, keys: Iterable[KeyInUse], *, of_all: bool = False) -> None:
+    def __init__(
+        self, until_s: float, anything: bool, keys: Iterable[KeyInUse], *, was_asked_all: bool = False, of_all: bool = False
+    ) -> None:
         self.until_s = until_s
         self.anything = anything
+        self.was_asked_all = was_asked_all
+        """Whether it was asked for what stands by there as well."""
         self.of_all = of_all
-        """Whether it says what stands by there as well, and knows no peer that this one does not."""
+        """Whether it says so, and knows no peer that this one does not."""
         self.keys: dict[tuple[int, int], set[ShortTerm] | None] = {}
         """By arity and position. Limits: PLACES; NAMED_KEYS of each, CONSTANTS of all."""
         self._constants = 0
@@ -132,9 +145,9 @@ class Interests:
         """Those by which what is known of their peers was told: it goes with them."""
         self._asked_s: dict[bytes, float] = {}
         """When each peer that has not answered yet was asked."""
-        self._unanswered: dict[PeerLink, deque[float]] = {}
-        """When each question was asked to which the answer may still come, by link, which keeps their order: a lease counts from
-        its own question. Limit: UNANSWERED of each. An answer that comes without being asked for is nothing."""
+        self._unanswered: dict[PeerLink, deque[tuple[float, bool]]] = {}
+        """When each question was asked to which the answer may still come, and whether for all, by link, which keeps their order: a
+        lease counts from its own question. Limit: UNANSWERED of each. An answer that comes without being asked for is nothing."""
         self._sure_until_s = 0.0
         """How long the leases need not be looked at: all of them hold."""
         self._of_all = False
@@ -151,7 +164,10 @@ class Interests:
         if unanswered:
             known = 0 < len(interest.knows) <= MAX_PEERS + 1 and all(map(self._holders.is_known, interest.knows))
             # The lease counts from the question, so that the other side's ends later.
-            self._of_peer[peer] = _Wanted(unanswered.popleft() + LEASE_S, interest.anything, interest.keys, of_all=known)
+            asked_s, was_asked_all = unanswered.popleft()
+            self._of_peer[peer] = _Wanted(
+                asked_s + LEASE_S, interest.anything, interest.keys, was_asked_all=was_asked_all, of_all=known
+            )
             self._links.add(link)
             self._arities = None
             self._sure_until_s = 0.0
@@ -189,7 +205,7 @@ class Interests:
         self._links.clear()
         self._asked_s.clear()
         # What is answered now was asked before: it holds for no time.
-        self._unanswered = {link: deque(repeat(-inf, len(asked_s))) for link, asked_s in self._unanswered.items()}
+        self._unanswered = {link: deque(repeat((-inf, False), len(asked))) for link, asked in self._unanswered.items()}
         self._sure_until_s = 0.0
 
     def forget_peer(self, peer: bytes) -> None:
@@ -283,6 +299,13 @@ class Interests:
         candidates, arity = within or positions(event), len(event)
         return bytes([position for position in candidates if self._asks(self._own, arity, position, event[position])])
 
+    def nobody_asks(self, events: Iterable[tuple[Tuple, bytes]]) -> bool:
+        """Whether nobody asks for events at these positions, as all others say, whose rendezvous is silent. It is False until they
+        have said so; here they are asked."""
+        if self._unknown(self._holders.others(), asyncio.get_running_loop().time()) is not _NOBODY:
+            return False
+        return not any(self._asks_anywhere(len(items), position, items[position]) for items, there in events for position in there)
+
     def is_arity_asked(self, arity: int) -> bool:
         """Whether anybody may ask for anything of events of this arity; where not, they need not even be made. To be called right
         after :meth:`wanted_at` of another event, which has looked at the leases."""
@@ -317,20 +340,25 @@ class Interests:
         return tuple(sorted(found if within is None else found.intersection(within)))
 
     def _unknown(self, others: list[dht.Contact], now: float) -> set[bytes] | None:
-        """The peers that have not said what they ask for, or said it too long ago; they are asked. None where it is not even sure
-        whose keys are whose, and where peers are too many to be asked."""
+        """The peers that have not said what they ask for, or said it too long ago; they are asked. _NOBODY where what the others
+        have told is all that is posted or stands by anywhere. None where it is not even sure whose keys are whose, and where peers
+        are too many to be asked."""
         self._of_all = False
         if len(others) > MAX_PEERS or self._holders.passes_over:
             return None
         unknown: set[bytes] = set()
-        of_all = self._changes_hands
+        silent = {contact.id for contact in others if now - self._asked_s.get(contact.id, now) > SILENT_S}
+        if len(silent) >= REPLICAS:
+            silent = _NOBODY  # something may be posted at just these
+        of_all = self._changes_hands or bool(silent)
         asks_all = of_all or any(self._holders.suspects(contact.id) for contact in others)
         sure_until_s = now + LOOK_AGAIN_S
         for contact in others:
             wanted = self._of_peer.get(contact.id)
             is_enough = not asks_all or (wanted is not None and wanted.of_all and not wanted.anything)
-            of_all &= is_enough
-            if wanted is None or wanted.until_s - now < LEASE_S - (RENEW_S if is_enough else LOOK_AGAIN_S):
+            of_all &= is_enough or contact.id in silent
+            good_for_s = RENEW_S if is_enough else LOOK_AGAIN_S if wanted is not None and wanted.was_asked_all else 0.0
+            if wanted is None or wanted.until_s - now <= LEASE_S - good_for_s:
                 asked_s = self._asked_s.get(contact.id)
                 if asked_s is None or now - asked_s > LEASE_S:
                     self._asked_s[contact.id] = now
@@ -339,7 +367,7 @@ class Interests:
                 unknown.add(contact.id)
             else:
                 sure_until_s = min(sure_until_s, wanted.until_s)
-        if of_all and not unknown:
+        if of_all and unknown <= silent:
             self._of_all, self._sure_until_s = True, sure_until_s
             return _NOBODY
         if self._holders.unsure:
@@ -356,7 +384,7 @@ class Interests:
             unanswered = self._unanswered.setdefault(link, deque())
             if len(unanswered) < UNANSWERED:
                 link.send(AskInterest(standby))
-                unanswered.append(now)
+                unanswered.append((now, standby))
         except PeerUnreachable as error:
             self._asked_s.pop(contact.id, None)
             log.debug("what is asked for at %s:%d is unknown: %s", contact.host, contact.port, error)

@@ -16,7 +16,8 @@ import dht
 import rete
 from dht.simnet import SimNet, run
 from gsg import Peer
-from gsg.publisher.quenching import LEASE_S, LOOK_AGAIN_S, Interests
+from gsg.placement.holders import UNSURE_S
+from gsg.publisher.quenching import LEASE_S, LOOK_AGAIN_S, SILENT_S, Interests
 from gsg.rendezvous.interest import MAX_PEERS, InterestLeases
 from gsg.tuples.features import Key
 from gsg.tuples.terms import Symbol, Tuple
@@ -44,6 +45,7 @@ class Known:
     def __init__(self, *names: str) -> None:
         self.unsure, self.passes_over = True, False
         self.peers = [contact(name) for name in names]
+        self.primary = contact(names[1])
         self.gone: list[bytes] = []
         self.suspected: list[bytes] = []
 
@@ -60,7 +62,7 @@ class Known:
         return peer in self.gone or peer in [each.id for each in self.peers]
 
     def primary_now(self, feature: Key) -> dht.Contact:
-        return self.peers[1]
+        return self.primary
 
 
 class Link:
@@ -79,9 +81,9 @@ class Link:
 class Asking:
     """Interests of a publisher that is not sure whose keys are whose, and the links by which it asks the others."""
 
-    def __init__(self, *, own: Sequence[Key] = ()) -> None:
-        self.holders = Known(*NAMES)
-        self.links = {name: Link(name) for name in NAMES[1:]}
+    def __init__(self, *, own: Sequence[Key] = (), names: Sequence[str] = NAMES) -> None:
+        self.holders = Known(*names)
+        self.links = {name: Link(name) for name in names[1:]}
         exchange = Exchange(contact("own"), on_message=lambda *_: None, on_batch=lambda: None, on_broken=lambda *_: None)
         by_id = {link.contact.id: link for link in self.links.values()}
 
@@ -203,16 +205,52 @@ async def test_where_one_is_suspected_the_others_have_told_all_when_it_is_dead()
     for name in NAMES[1:]:
         asking.answer(name, knows=[])
     asking.holders.suspected = ids("far")
-    asking.interests._of_peer[contact("near").id].until_s -= LOOK_AGAIN_S  # as if it had been asked so much earlier
 
     asking.interests._sure_until_s = 0.0  # as if LOOK_AGAIN_S had passed
-    assert await asking.asked() == [2, 1]
-    assert asking.links["near"].sent[-1] == AskInterest(standby=True)
+    assert await asking.asked() == [2, 2]
+    assert asking.links["near"].sent == [AskInterest(standby=False), AskInterest(standby=True)]
     asking.answer("near", [STANDS_BY])
     asking.holders.unsure, asking.holders.peers, asking.holders.gone = True, [contact("own"), contact("near")], ids("far")
     asking.interests.forget_peer(contact("far").id)
 
     assert asking.interests.places([*EVENTS, ("stands by", 1)]) == ([b"", b"", b"\x00"], False)
+
+
+async def test_while_one_is_silent_the_others_tell_what_stands_by_for_it() -> None:
+    asking = Asking()
+    asking.holders.unsure = False
+    assert await asking.asked() == [1, 1]
+    asking.answer("near", knows=[])
+    assert not asking.interests.nobody_asks([(("y", "z"), b"\x00")]), "near has told of its primary keys alone"
+
+    asking.interests._asked_s[contact("far").id] -= 2 * SILENT_S  # as if it had been asked so much earlier
+    assert await asking.asked() == [2, 1], "far owes an answer"
+    assert not asking.interests.nobody_asks([(("y", "z"), b"\x00")]), "near has not told of all yet"
+    asking.answer("near", [STANDS_BY])
+
+    assert asking.interests.places([("stands by", 1), ("y", "z")]) == ([b"\x00", b""], False)
+    assert not asking.interests.nobody_asks([(("stands by", 1), b"\x00\x01")])
+    assert asking.interests.nobody_asks([(("stands by", 1), b"\x01"), (("y", "z"), b"\x00")])
+
+
+async def test_all_holders_of_a_key_may_be_among_several_silent_ones() -> None:
+    names = [*NAMES, "silent1", "silent2", "silent3"]
+    asking = Asking(names=names)
+    asking.holders.unsure = False
+    await asking.asked()
+    for name in NAMES[1:]:
+        asking.answer(name, knows=names)
+    asking.holders.primary = contact("silent1")
+    for name in names[3:]:
+        asking.interests._asked_s[contact(name).id] -= 2 * SILENT_S  # as if it had been asked so much earlier
+    assert asking.interests.places([("y", "z")]) == ([b"\x00\x01"], False)
+
+    asking.answer("silent3", knows=names)
+
+    await asking.asked()
+    for name in NAMES[1:]:
+        asking.answer(name, knows=names)
+    assert asking.interests.places([("y", "z")]) == ([b""], True)
 
 
 async def test_where_one_dies_what_was_told_of_primary_keys_alone_does_not_hold() -> None:
@@ -373,6 +411,37 @@ def test_after_a_peer_has_died_what_nobody_asks_for_does_not_travel() -> None:
         await publisher.notify([(name, number) for number in range(100)])
         await quiet()
         assert heard == [(name, number) for number in range(100)]
+
+    simulate(work, seed=1)
+
+
+@pytest.mark.parametrize("sure", [True, False], ids=["all sure of their keys", "keys may be changing hands"])
+def test_nobody_waits_for_a_rendezvous_that_is_stopped_with_what_nobody_asks_for(sure: bool) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        victim = rendezvous(peers, 2, 0, "nobody")
+        publisher, listener = others(peers, victim)[:2]
+        names = [Symbol(f"name{number}") for number in range(20)]
+        at_victim = next(name for name in names if rendezvous(peers, 2, 0, name) is victim)
+        elsewhere = next(name for name in names if rendezvous(peers, 2, 0, name) is not victim)
+        heard = {name: await hear(listener, name) for name in (at_victim, elsewhere)}
+        await publisher.notify([("nobody", 0)])  # so that it has a link to all
+        await asyncio.sleep(2 * UNSURE_S if sure else 2 * LEASE_S)
+        assert publisher._parts.holders.unsure != sure
+        net.suspend(victim.contact.host)
+        began_s = net.loop.time()
+
+        await publisher.notify([("nobody", number) for number in range(100)])
+        await publisher.notify([("nobody", number) for number in range(100)])
+        await publisher.notify([(elsewhere, 1)])
+
+        assert net.loop.time() - began_s < 1.0
+        assert listener._parts.holders.everybody().count(victim.contact) == 1, "nobody takes it for dead yet"
+        await publisher.notify([(at_victim, 1)])  # once it is taken for dead
+        await quiet()
+        assert heard == {at_victim: [(at_victim, 1)], elsewhere: [(elsewhere, 1)]}
+        net.resume(victim.contact.host)
+        await quiet()
+        assert heard == {at_victim: [(at_victim, 1)], elsewhere: [(elsewhere, 1)]}
 
     simulate(work, seed=1)
 
