@@ -86,6 +86,18 @@ def printing(label: str) -> Callable[[gsg.Sign, gsg.Row], None]:
     return show
 
 
+async def stored(door: Client) -> Report:
+    """What all peers hold, once two reports say the same: of those that have just met, one may be handing a template over."""
+    last = await door.report()
+    async with asyncio.timeout(PATIENCE_S):
+        while True:
+            await asyncio.sleep(0.1)
+            report = await door.report()
+            if [peer.templates for peer in report.peers] == [peer.templates for peer in last.peers]:
+                return report
+            last = report
+
+
 async def blocks(doors: list[Client]) -> None:
     """Figure 2 of the paper."""
     scene("(a) Blocks: a standing query with NOT")
@@ -108,13 +120,13 @@ async def films(doors: list[Client]) -> None:
     """Figure 3 of the paper."""
     scene("(b) Films: subscriptions that share, one that comes late, a retraction")
     tuples = list(gsg.load(FILMS))
-    before = await doors[0].report()
+    before = await stored(doors[0])
     say("Peer 6 subscribes to all films by Steven Spielberg, then to those with Tom Hanks (Figure 3 of the paper):")
     listing(WITH_HANKS)
     first = await doors[5].subscribe(BY_SPIELBERG, callback=lambda sign, row: None)
-    one = await doors[0].report()
+    one = await stored(doors[0])
     second = await doors[5].subscribe(WITH_HANKS, callback=lambda sign, row: None)
-    two = await doors[0].report()
+    two = await stored(doors[0])
     say(
         f"  templates in the overlay: {_templates(one) - _templates(before)} for the first query, "
         f"{_templates(two) - _templates(one)} more for the second, which has two conditions:"
@@ -130,7 +142,7 @@ async def films(doors: list[Client]) -> None:
     for row in sorted(map(str, second.rows())):
         say(f"    {row.removeprefix('?film=')}")
     late = await doors[7].subscribe(WITH_HANKS, callback=lambda sign, row: None)
-    three = await doors[0].report()
+    three = await stored(doors[0])
     say(
         f"Peer 8 comes late with the same query: its answer is there at once ({len(late.rows())} rows), "
         f"and the overlay stores {_templates(three) - _templates(two)} templates more for it: equal ones are stored once."
