@@ -357,8 +357,9 @@ class Interests:
             wanted = self._of_peer.get(contact.id)
             is_enough = not asks_all or (wanted is not None and wanted.of_all and not wanted.anything)
             of_all &= is_enough or contact.id in silent
-            good_for_s = RENEW_S if is_enough else LOOK_AGAIN_S if wanted is not None and wanted.was_asked_all else 0.0
-            if wanted is None or wanted.until_s - now <= LEASE_S - good_for_s:
+            good_for_s = RENEW_S if is_enough else LOOK_AGAIN_S
+            was_asked = wanted is not None and (is_enough or wanted.was_asked_all)
+            if wanted is None or not was_asked or wanted.until_s - now < LEASE_S - good_for_s:
                 asked_s = self._asked_s.get(contact.id)
                 if asked_s is None or now - asked_s > LEASE_S:
                     self._asked_s[contact.id] = now
