@@ -182,8 +182,9 @@ async def open_broker(kind: str, address: str, *, subscribes: bool) -> AsyncIter
         await connection.close()
     elif kind == "mqtt":
         from paho.mqtt import client as paho
+        from paho.mqtt.enums import CallbackAPIVersion
 
-        made = paho.Client(paho.CallbackAPIVersion.VERSION2)
+        made = paho.Client(CallbackAPIVersion.VERSION2)
         made.max_queued_messages_set(0)
         made.connect(host, int(port))
         made.loop_start()

@@ -47,7 +47,8 @@ OTHERS: Final = 3
 CHANGE_ROUNDS: Final = 3
 """How often one is changed."""
 WOUNDED_S: Final = 2.0
-"""How long after a loss new neighbours are to feed us at once: events may come by nobody any more."""
+"""How long after a sudden loss new neighbours are to feed us at once: events may come by nobody any more. Where one was silent for
+a while, events of meanwhile were missed, and others feed us, unless few are left."""
 MAX_REFUSED: Final = 64
 """Peers that are remembered for having refused; beyond, all are forgotten."""
 
@@ -110,7 +111,7 @@ class Neighbours:
         self._rounds = 0
         self._retry_s = inf
         self._lost_s = -inf
-        """When a neighbour was lost last that did not drop us."""
+        """When a neighbour was lost last, suddenly or as one of the last."""
         self._calls = len(CALL_AGAIN_S)
         """How often it was told in a row that we are left alone; whoever has never had company is not."""
         self._call_s = -inf
@@ -266,12 +267,12 @@ class Neighbours:
             self._refuse_until(peer, now_s + AGAIN_S)
             self.refill(now_s)
 
-    def peer_lost(self, peer: bytes, now_s: float) -> None:
-        """A peer cannot be reached: its link broke, or it says nothing."""
+    def peer_lost(self, peer: bytes, now_s: float, *, suddenly: bool = False) -> None:
+        """A peer cannot be reached: its link broke (``suddenly``), or it has said nothing for a while."""
         self._view.forget(peer)
         was_asked = self._asked.pop(peer, None) is not None
         was_active = self._remove(peer)
-        if was_active:
+        if was_active and (suddenly or 2 * len(self.active) < WANTED):
             self._lost_s = now_s
         if was_active or was_asked:
             self.refill(now_s)

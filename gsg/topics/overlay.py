@@ -92,9 +92,9 @@ class Overlay:
             self.view.learn_peer(contact)
         self.neighbours.refill(now_s)
 
-    def peer_lost(self, peer: bytes, now_s: float) -> None:
-        """A peer cannot be reached."""
-        self.neighbours.peer_lost(peer, now_s)
+    def peer_lost(self, peer: bytes, now_s: float, *, suddenly: bool = False) -> None:
+        """A peer cannot be reached; ``suddenly`` as for :class:`Neighbours`."""
+        self.neighbours.peer_lost(peer, now_s, suddenly=suddenly)
 
     def advance(self, now_s: float) -> None:
         """Do what is due."""
@@ -137,7 +137,7 @@ class Overlay:
                 self.neighbours.refused(sender, message, now_s)
             case DropNeighbour():
                 if message.leaves:
-                    self.peer_lost(sender.id, now_s)
+                    self.peer_lost(sender.id, now_s, suddenly=True)
                 else:
                     self.neighbours.dropped(sender.id, now_s)
 

@@ -315,7 +315,7 @@ class Topics:
         """The link to a peer is gone."""
         for overlay in self._overlays():
             if peer in overlay.neighbours.active:
-                overlay.peer_lost(peer, now_s)
+                overlay.peer_lost(peer, now_s, suddenly=True)
 
     def learn_peers(self, contacts: Iterable[Contact], now_s: float) -> None:
         """Other peers have been heard of."""

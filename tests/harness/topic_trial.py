@@ -34,7 +34,7 @@ KILLED = STOPPED = 0.5
 SETTLE_S = 12.0
 """Two rounds of exchanges, in which members find their neighbours."""
 APART_S = 0.5
-"""Between events whose payloads are counted: what belongs to one has come before the next."""
+"""From when the living have an event to the next one, where payloads are counted: what belongs to one has come before that."""
 WITHIN_KILLED_S, WITHIN_STOPPED_S = 1.0, 2.0
 """How soon after it was published the living are to have an event."""
 WANTED_PAYLOADS = 1.1
@@ -176,7 +176,8 @@ class Trial:
     async def payloads(self, without: Sequence[int] = ()) -> float:
         """Payloads of one more event, for each member."""
         before = await self.reports(without)
-        await self.publish()
+        at_s = float((await self.publish())["at_s"])
+        await self.arrived(self.published[-1], at_s, without)
         await asyncio.sleep(APART_S)
         after = await self.reports(without)
         return sum(after[each]["payloads"] - before[each]["payloads"] for each in after) / len(after)

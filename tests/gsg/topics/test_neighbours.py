@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
 from contacts import contact
 
 from dht import Contact
@@ -37,6 +38,7 @@ class Peer:
         self.came: list[bytes] = []
         self.went: list[bytes] = []
         self.alone = 0
+        self.fed = False
         self.spared = spare
         self.view = View(contact(0), Random(1), size=40)
         for number in range(1, known + 1):
@@ -57,7 +59,7 @@ class Peer:
         return []
 
     def is_fed(self) -> bool:
-        return False
+        return self.fed
 
     def spare(self) -> bytes | None:
         return self.spared
@@ -243,6 +245,28 @@ def test_lost_neighbour_is_replaced_at_once() -> None:
 
     assert set(peer.asks()) == {contact(2), contact(3)}
     assert peer.went == [A.id]
+
+
+@pytest.mark.parametrize(
+    ("left", "suddenly", "is_fed", "lazy"),
+    [
+        ((2, 3, 4, 5), True, True, False),
+        ((2, 3, 4, 5), False, True, True),
+        ((2, 3, 4, 5), False, False, False),
+        ((2, 3), False, True, False),
+    ],
+    ids=["its link broke", "it was silent, and others feed us", "nobody feeds us", "it was silent, as most others"],
+)
+def test_who_replaces_a_lost_neighbour_feeds_us_at_once_unless_others_do(
+    left: tuple[int, ...], suddenly: bool, is_fed: bool, lazy: bool
+) -> None:
+    peer = Peer(known=9)
+    peer.has(1, *left)
+    peer.fed = is_fed
+
+    peer.parts.peer_lost(A.id, 1.0, suddenly=suddenly)
+
+    assert {message for _, message in peer.sent} == {AskNeighbour("t", lazy=lazy)}
 
 
 def test_neighbour_that_dropped_us_is_replaced_by_others() -> None:
