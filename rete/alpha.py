@@ -14,14 +14,12 @@ import msgspec
 
 from .chain import AnyTemplate
 from .conditions import MAX_WINDOW_BYTES, MAX_WINDOW_EVENTS, AlphaSpec, OpenTemplate, Window
-from .functions import Test
 from .index import Fact, Index, key_getter
+from .narrowed import Narrowed
 
 _encode = msgspec.msgpack.Encoder().encode
 Posted = TypeVar("Posted")
 Bound: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
-Kind: TypeAlias = tuple[tuple[tuple[Test, tuple[int, ...]], ...], Window | None]
-"""What tells memories of one template apart: tests and window."""
 Shape: TypeAlias = tuple[int, tuple[int, ...], tuple[tuple[int, int], ...]]
 
 
@@ -112,7 +110,7 @@ class AlphaMemories:
         memory = self._of_template(self._kept(spec.template))
         if memory is None or not spec.narrows:
             return memory
-        return memory.narrowed.get((spec.tests, spec.window))
+        return memory.narrowed_to(spec)
 
     def make(self, spec: AlphaSpec) -> AlphaMemory:
         """A memory for a definition that has none."""
@@ -127,8 +125,15 @@ class AlphaMemories:
         if not spec.narrows:
             return plain
         narrow = AlphaSpec(template, spec.tests, spec.window)
-        made = WindowMemory(narrow, narrow.window) if narrow.window is not None else AlphaMemory(narrow)
-        plain.narrowed[spec.tests, spec.window] = made
+        made: AlphaMemory
+        if narrow.window is None:
+            made = AlphaMemory(narrow)
+            plain.tested = plain.tested or Narrowed()
+            plain.tested.add_memory(made)
+        else:
+            made = WindowMemory(narrow, narrow.window)
+            plain.windows = plain.windows or Narrowed()
+            plain.windows.add_memory(made)
         self._tested += spec.window is None
         self._windows += spec.window is not None
         self._choose_matching()
@@ -145,11 +150,11 @@ class AlphaMemories:
             memory.events.clear()
             memory.size_bytes = 0
         if spec.narrows:
-            del plain.narrowed[spec.tests, spec.window]
+            plain.remove_narrowed(memory)
             self._tested -= spec.window is None
             self._windows -= spec.window is not None
             self._choose_matching()
-        if plain.indexes or plain.narrowed:
+        if plain.indexes or plain.tested or plain.windows:
             return
         if isinstance(template, OpenTemplate):
             shape = template.shape_when_bound()
@@ -166,7 +171,8 @@ class AlphaMemories:
     def _matching_narrowed(self, fact: Fact) -> list[AlphaMemory]:
         found = self._of_templates(fact)
         for memory in tuple(found):
-            found += memory.narrowed_for(fact)
+            if memory.tested:
+                found += memory.tested.admitting(fact)
         return found
 
     @property
@@ -176,12 +182,7 @@ class AlphaMemories:
 
     def windows(self, event: Fact) -> list[WindowMemory]:
         """The memories of events that the tuple belongs to."""
-        return [
-            narrow
-            for memory in self._of_templates(event)
-            for narrow in memory.narrowed.values()
-            if isinstance(narrow, WindowMemory) and narrow.spec.admits(event)
-        ]
+        return [narrow for memory in self._of_templates(event) if memory.windows for narrow in memory.windows.admitting(event)]
 
     def fed_by(self, spec: AlphaSpec) -> list[AlphaMemory]:
         """The memories that are fed with the facts of a definition: its own, and those that have parameters for its constants."""
@@ -192,8 +193,7 @@ class AlphaMemories:
             found += table.matching(spec.template.pattern)
         if not spec.narrows:
             return found
-        kind = (spec.tests, spec.window)
-        return [memory.narrowed[kind] for memory in found if kind in memory.narrowed]
+        return [narrow for memory in found if (narrow := memory.narrowed_to(spec)) is not None]
 
     def _kept(self, template: AnyTemplate) -> AnyTemplate:
         """The template as memories are kept by it."""
@@ -217,7 +217,8 @@ class AlphaMemories:
             for memory in table:
                 if memory.indexes:
                     yield memory
-                yield from memory.narrowed.values()
+                yield from memory.tested or ()
+                yield from memory.windows or ()
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -226,18 +227,29 @@ class AlphaMemories:
 class AlphaMemory:
     """The facts of one definition, held as the indexes that joins ask for."""
 
-    __slots__ = ("_users", "indexes", "narrowed", "spec")
+    __slots__ = ("_users", "indexes", "spec", "tested", "windows")
 
     def __init__(self, spec: AlphaSpec) -> None:
         self.spec = spec
         self.indexes: dict[tuple[tuple[int, ...], tuple[int, ...]], Index] = {}
-        self.narrowed: dict[Kind, AlphaMemory] = {}
-        """The memories behind this one: the same template with tests, or a window."""
+        self.tested: Narrowed[AlphaMemory] | None = None
+        self.windows: Narrowed[WindowMemory] | None = None
+        """The memories behind this one: the same template with tests, or with a window."""
         self._users: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
 
-    def narrowed_for(self, fact: Fact) -> list[AlphaMemory]:
-        """Those behind this one whose tests the fact passes."""
-        return [memory for memory in self.narrowed.values() if memory.spec.window is None and memory.spec.admits(fact)]
+    def narrowed_to(self, spec: AlphaSpec) -> AlphaMemory | None:
+        """The one behind this that has the tests and window of a definition."""
+        narrowed = self.tested if spec.window is None else self.windows
+        return None if narrowed is None else narrowed.get((spec.tests, spec.window))
+
+    def remove_narrowed(self, memory: AlphaMemory) -> None:
+        """One behind this is used no more."""
+        if isinstance(memory, WindowMemory):
+            assert self.windows is not None, "it stands behind this one"
+            self.windows.remove_memory(memory)
+        else:
+            assert self.tested is not None, "it stands behind this one"
+            self.tested.remove_memory(memory)
 
     def acquire(self, fact_key: tuple[int, ...], new: tuple[int, ...]) -> tuple[Index, bool]:
         """The index for these positions, and whether it is new and has to be filled."""

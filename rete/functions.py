@@ -6,7 +6,10 @@ values. Constants are opaque.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
+
+from .predicates.requirements import Requirement
 
 
 class Test(Protocol):
@@ -20,9 +23,21 @@ class Test(Protocol):
         """Whether it holds; unbound names are None."""
 
 
+def with_constants(function: Any, replacement: Callable[[Any], Any]) -> Any:  # Any: a test or computation, and constants
+    """The same with something else in the place of its constants: of those that it shows to the attribute ``with_constants``."""
+    change = getattr(function, "with_constants", None)
+    return function if change is None else change(replacement)
+
+
 def is_portable(test: Test) -> bool:
     """Whether a test may be made by an alpha memory, wherever that lives: it says so by an attribute ``portable``."""
     return bool(getattr(test, "portable", False))
+
+
+def requirements_of(test: Test) -> tuple[tuple[int, Requirement], ...]:
+    """What each value that it passes must have, by its number among those that it is given (:mod:`rete.predicates`): it says so by
+    an attribute ``requires``; otherwise nothing."""
+    return tuple(getattr(test, "requires", ()))
 
 
 def steps_of(function: Test | Computation) -> int:

@@ -16,6 +16,7 @@ from rete import algebra
 from rete.explain.derivation import Derivation, Evidence, GivenUp, Solver
 from rete.explain.plan import Step, plan
 from rete.explain.refusal import Examiner, Finding, culprits
+from rete.functions import requirements_of
 from rete.inspect import held_by
 
 from ..errors import LocalError
@@ -91,6 +92,7 @@ def explain_plan(
                     binds=tuple(variable_text(name)[1:] or name for name in step.new),
                     product=step.product,
                     tests=tuple(test_text(test) for test, _ in step.alpha.tests),
+                    tried=tuple(test_text(test) for test, _ in step.alpha.tests if not requirements_of(test)),
                     candidates=places,
                     everywhere=candidates is not None and not step.alpha.template.anchors(),
                 )

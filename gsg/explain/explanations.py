@@ -51,6 +51,8 @@ class PlanStep(msgspec.Struct, frozen=True):
     """Whether it shares none, so that everything is joined with everything."""
     tests: tuple[str, ...] = ()
     """Filters that each fact passes or not by itself, at the rendezvous where there is one."""
+    tried: tuple[str, ...] = ()
+    """Those among them that no index can look up: of many queries that have such a one, each is tried on a fact."""
     candidates: tuple[Candidate, ...] = ()
     everywhere: bool = False
     """Whether it has no constant, so that it is posted at every peer."""
@@ -90,7 +92,8 @@ def _plan_lines(steps: Iterable[PlanStep]) -> Iterator[str]:
         words += ["on nothing: a cross product"] if step.product else []
         yield "  ".join(words)
         for test in step.tests:
-            yield f"   with {test}, decided on each fact where it lies"
+            tried = "; of many like it, each is tried" if test in step.tried else ""
+            yield f"   with {test}, decided on each fact where it lies{tried}"
         if step.everywhere:
             yield "   no constant to post it under: it is posted at every peer"
         for candidate in step.candidates:

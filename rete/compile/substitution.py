@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from operator import is_not
 from typing import Any, TypeVar
 
-from ..algebra import Algebra, Basic, Exists, Path, parts_of
+from ..algebra import Algebra, Basic, Exists, Extend, Filter, LeftJoin, Path, Values, parts_of
 from ..conditions import Condition, Group, OpenTemplate, Parameter, Variable, is_parameter
+from ..functions import with_constants
 from ..index import Token
 
 Body = TypeVar("Body", bound=Group | Algebra)
@@ -19,7 +21,8 @@ def bound(body: Body, arguments: Token) -> Body:
 
 
 def replaced(body: Body, replacement: Callable[[object], object]) -> Body:
-    """The group or tree with something else in the place of what stands in its conditions and at the ends of its paths."""
+    """The group or tree with something else in the place of what stands in its conditions, at the ends of its paths, in its inline
+    data, and of the constants of its tests and computations."""
     made: Group | Algebra
     match body:
         case Group(conditions, negated):
@@ -28,6 +31,14 @@ def replaced(body: Body, replacement: Callable[[object], object]) -> Body:
             made = Basic(_conditions(conditions, replacement))
         case Path(subject, path, object_):
             made = Path(replacement(subject), path, replacement(object_))
+        case Values(names, rows):
+            made = Values(names, tuple(tuple(map(replacement, row)) for row in rows))
+        case Filter(child, test):
+            made = Filter(replaced(child, replacement), with_constants(test, replacement))
+        case LeftJoin(left, right, test):
+            made = LeftJoin(replaced(left, replacement), replaced(right, replacement), with_constants(test, replacement))
+        case Extend(child, name, value):
+            made = Extend(replaced(child, replacement), name, with_constants(value, replacement))
         case _:
             parts: dict[str, Any] = {name: replaced(part, replacement) for name, part in parts_of(body).items()}  # Any: for mypy
             made = replace(body, **parts)
@@ -55,7 +66,12 @@ def _is_of_conditions(tree: Algebra) -> bool:
 
 
 def _conditions(conditions: tuple[Condition, ...], replacement: Callable[[object], object]) -> tuple[Condition, ...]:
-    return tuple(Condition(tuple(map(replacement, condition.pattern)), condition.window) for condition in conditions)
+    made = []
+    for condition in conditions:
+        pattern = tuple(map(replacement, condition.pattern))
+        is_other = any(map(is_not, pattern, condition.pattern))
+        made.append(Condition(pattern, condition.window) if is_other else condition)
+    return tuple(made)
 
 
 def conditions_of(body: Group | Algebra) -> Iterator[Condition]:

@@ -131,7 +131,7 @@ def compare(symbol: str, left: Term, right: Term) -> bool:
 
 
 def _is_nan(term: Term) -> bool:
-    if type(term) is not Literal or term.lexical != "NaN":
+    if type(term) is not Literal or "NaN" not in term.lexical:
         return False
     number = number_of(term)
     return number is not None and math.isnan(number[1])

@@ -37,7 +37,7 @@ _DURATION = re.compile(
     r"(-)?P(?:([0-9]{1,9})Y)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})D)?"
     r"(?:T(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9}(?:\.[0-9]{1,30})?)S)?)?"
 )
-_WIDEST_ZONE = 14 * 3600
+WIDEST_ZONE_S = 14 * 3600
 _LONGEST = 100
 """Characters of a date or duration: a longer text is none, and is not kept in a cache either."""
 DAY_S = 86400
@@ -142,7 +142,7 @@ def _parse_duration(lexical: str, datatype: str) -> tuple[int, Decimal] | None:
 
 def points(first: Moment, second: Moment) -> tuple[Decimal, Decimal]:
     """Both points, to be compared; raises ExpressionError where timezones leave the order open."""
-    if bool(first.zone) != bool(second.zone) and abs(first.point - second.point) <= _WIDEST_ZONE:
+    if bool(first.zone) != bool(second.zone) and abs(first.point - second.point) <= WIDEST_ZONE_S:
         raise ExpressionError
     return first.point, second.point
 

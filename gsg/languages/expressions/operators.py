@@ -6,16 +6,20 @@ that a query that is only read or sent costs none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
+
+from rete.predicates import Requirement
 
 from ...tuples.terms import Term
 from .comparing import effective, rank
 from .errors import ExpressionError
 from .evaluating import Evaluate, evaluator
 from .portable import travels
-from .tree import Call, Expression, Fresh, names_in
+from .requirements import requirements_of
+from .tree import Call, Expression, Fresh, names_in, with_constants
 
 
 def _operations(expression: Expression) -> int:
@@ -55,6 +59,10 @@ class _OfExpression:
     def _evaluate(self) -> Evaluate:
         return evaluator(self.expression, self.names)
 
+    def with_constants(self, replacement: Callable[[Any], Any]) -> Self:  # Any: terms, or what stands for them
+        """The same operator of an expression with other constants (tree.py)."""
+        return type(self)(with_constants(self.expression, replacement))
+
     def __reduce__(self) -> tuple[type[_OfExpression], tuple[Expression]]:
         # A closure cannot be pickled: whoever is sent the operator makes its own.
         return type(self), (self.expression,)
@@ -68,6 +76,11 @@ class Holds(_OfExpression):
     def portable(self) -> bool:
         """Whether it may be made where the facts are, before they travel (portable.py)."""
         return travels(self.expression)
+
+    @cached_property
+    def requires(self) -> tuple[tuple[int, Requirement], ...]:
+        """What values must have that it passes (requirements.py)."""
+        return requirements_of(self.expression, self.names)
 
     def __call__(self, values: tuple[Any, ...]) -> bool:  # Any: terms, and None for what is unbound, here and below
         try:

@@ -4,9 +4,9 @@ nodes of a network. Open next: operators.py, what rete calls, and evaluating.py,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ...tuples.terms import Term
 
@@ -70,6 +70,24 @@ def _names(expression: Expression) -> Iterator[str]:
             yield from names
             if argument is not None:
                 yield from _names(argument)
+
+
+OPEN = frozenset(("=", "!=", "<", ">", "<=", ">=", "IN", "+", "-", "*", "/", "STRSTARTS", "STRENDS", "CONTAINS", "SAMETERM"))
+"""Calls of which no constant is a mistake: a parser that takes one takes any other of its kind."""
+
+
+def with_constants(expression: Expression, replacement: Callable[[Any], Any]) -> Expression:  # Any: terms, or what stands for them
+    """The expression with something else in the place of constants that are arguments of OPEN calls."""
+    if not isinstance(expression, Call):
+        return expression
+    is_open = expression.function in OPEN
+    arguments = tuple(
+        (Constant(replacement(argument.term)) if is_open else argument)
+        if isinstance(argument, Constant)
+        else with_constants(argument, replacement)
+        for argument in expression.arguments
+    )
+    return Call(expression.function, arguments)
 
 
 MAX_CONJUNCTS = 16

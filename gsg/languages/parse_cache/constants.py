@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ...tuples.terms import IRI, Literal, Symbol, Term, literal
+from ...tuples.terms import IRI, XSD_DOUBLE, Literal, Symbol, Term, literal, term
 
 Make: TypeAlias = Callable[[str], Term]
 """What a constant of the text means."""
@@ -26,14 +26,17 @@ _STRING = r'"[^"\\\x00-\x1f\x7f]*"'
 _SINGLE = r"'[^'\\\x00-\x1f\x7f]*'"
 _IRI = r"<[^<>\"{}|^`\\\x00-\x20]*>"
 _INTEGER = r"0|-?[1-9][0-9]{0,17}"
+_DECIMAL = r"-?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,18}"
 # Strings and IRIs are taken wherever they stand, as the languages' own lexers do, so that none begins inside another. The rest must
 # stand between what cannot be part of it.
 _SCRIPT = re.compile(
-    rf"({_STRING}|\^?{_SINGLE}|{_IRI}|(?<=[(,\s])(?:\^?[^\W\d]\w*(?:-\w+)*|{_INTEGER})(?=\s*[,)]))",
+    rf"({_STRING}|\^?{_SINGLE}|{_IRI}|(?<=[(,\s])(?:\^?[^\W\d]\w*(?:-\w+)*)(?=\s*[,)])"
+    rf"|(?<=[(,\s=<>])(?:{_DECIMAL}|{_INTEGER})(?=\s*(?:[,)}}]|&&|\|\||\Z)))"
 )
 _SPARQL = re.compile(
     rf"({_STRING}|{_SINGLE}|{_IRI}"
-    rf"|(?<=[\s,;({{\[])(?:(?:[A-Za-z][A-Za-z0-9_-]*)?:[A-Za-z0-9_][A-Za-z0-9_-]*|0|[1-9][0-9]{{0,17}})"
+    rf"|(?<=[\s,;({{\[])(?:[A-Za-z][A-Za-z0-9_-]*)?:[A-Za-z0-9_][A-Za-z0-9_-]*(?=[\s,;)}}\]]|\.[\s}}]|\.?\Z)"
+    rf"|(?<=[\s,;({{\[=<>])(?:{_DECIMAL}|{_INTEGER})"
     rf"(?=[\s,;)}}\]]|\.[\s}}]|\.?\Z))"
 )
 _PROLOGUE = re.compile(
@@ -61,7 +64,8 @@ class Skeleton:
     """A text without its constants: hashed and compared for each text, so it is flat.
 
     ``opening`` is what is not looked at, ``gaps`` what stands before, between and after the constants, ``kinds`` what they are: the
-    quote or bracket that a constant begins with, ``0`` for an integer, a name's prefix with its colon, ``a`` for a word.
+    quote or bracket that a constant begins with, ``0`` for an integer, ``0.0`` for a decimal, a name's prefix with its colon, ``a``
+    for a word.
     """
 
     opening: str
@@ -110,7 +114,7 @@ def _script_kind(constant: str) -> str:
     if first == "^":
         return "^'" if constant[1] == "'" else first
     if first == "-" or "0" <= first <= "9":
-        return "0"
+        return _kind_of_number(constant)
     return _FIXED + constant if constant.lower() in SCRIPT_WORDS else "a"
 
 
@@ -129,9 +133,13 @@ def _sparql_kind(constant: str) -> str:
         return first
     if first == "<":
         return first if _ABSOLUTE.match(constant) else _FIXED + constant
-    if "0" <= first <= "9":
-        return "0"
+    if first == "-" or "0" <= first <= "9":
+        return _kind_of_number(constant)
     return constant[: constant.index(":") + 1]
+
+
+def _kind_of_number(constant: str) -> str:
+    return "0.0" if "." in constant else "0"
 
 
 DIVIDE: dict[str, Divide] = {"gsg": divide_script, "sparql": divide_sparql}
@@ -162,8 +170,8 @@ class Markers:
     def constant(self, kind: str, place: int) -> str:
         """The marker of a place as it is written in the text."""
         word = f"{self._word}{place:03d}"
-        if kind == "0":
-            return f"{self._digits}{place:03d}"
+        if kind in ("0", "0.0"):
+            return f"{self._digits}{place:03d}{kind[1:]}"
         if kind in _QUOTED:
             return f"{kind}{word}{kind[-1]}"
         if kind == "<":
@@ -185,6 +193,9 @@ class Markers:
                 return lambda constant: literal(constant[1:-1], datatype, language)
             case int() if kind == "0" and str(item) == marker:
                 return int
+            case Literal(lexical, datatype, "") if kind == "0.0" and lexical == marker:
+                # A script says a number of the machine, whose text is another where the constant has zeros or digits too many.
+                return _double if datatype == XSD_DOUBLE else lambda constant: literal(constant, datatype)
             case IRI(value) if kind == "<" and value == inside:
                 return lambda constant: IRI(constant[1:-1])
             case IRI(value) if kind.endswith(":") and value.endswith(inside):
@@ -193,6 +204,10 @@ class Markers:
             case Symbol(name) if name == inside:
                 return lambda constant: Symbol(content(kind, constant))
         return None
+
+
+def _double(constant: str) -> Term:
+    return term(float(constant))
 
 
 def _unquoted(constant: str) -> str:

@@ -12,7 +12,7 @@ so do predicates, and one constant of each condition.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import TypeAlias
 
@@ -35,20 +35,27 @@ class Shape:
     """Queries that are made from constants.
 
     ``body`` has parameter number n in the place ``places[n]``. A *variant* is a body in which only those places that were chosen
-    are parameters, numbered anew, and the others have their constants.
+    are parameters, numbered anew, and the others in conditions have their constants. Those of tests and computations are put in for
+    each query.
     """
 
-    __slots__ = ("_arguments", "_body", "_chosen", "_kept", "_makes", "_select", "_variants", "places")
+    __slots__ = ("_arguments", "_body", "_chosen", "_filled", "_kept", "_makes", "_select", "_variants", "places")
 
     def __init__(self, body: Body, select: tuple[str, ...], makes: dict[int, Make]) -> None:
         self.places = tuple(makes)
+        filled = {item.number for item in _of_functions(body) if isinstance(item, rete.Parameter)}
+        self._filled = tuple((place, make) for number, (place, make) in enumerate(makes.items()) if number in filled)
         self._makes = makes
         self._body = body
         self._select = select
         self._variants: OrderedDict[tuple[str, ...], Body] = OrderedDict()
         self._chosen: frozenset[int] = frozenset()
         self._arguments: tuple[tuple[int, Make], ...] = ()
-        self._kept = self.places
+        self._kept = self._in_conditions(self.places)
+
+    def _in_conditions(self, places: Iterable[int]) -> tuple[int, ...]:
+        filled = dict(self._filled)
+        return tuple(place for place in places if place not in filled)
 
     def query(self, constants: Sequence[str]) -> Query:
         """The query of these constants."""
@@ -56,14 +63,19 @@ class Shape:
         body = self._variants.get(kept)
         if body is None:
             body = self._variant(constants, kept)
-        return Query(body, self._select, tuple([make(constants[place]) for place, make in self._arguments]))
+        arguments = tuple([make(constants[place]) for place, make in self._arguments])
+        if self._filled:
+            # Parameters stay; those behind them are for what is put in.
+            terms = [make(constants[place]) for place, make in self._filled]
+            body = rete.bound(body, (*map(rete.Parameter, range(len(arguments))), *terms))
+        return Query(body, self._select, arguments)
 
     def _variant(self, constants: Sequence[str], kept: tuple[str, ...]) -> Body:
         if len(self._variants) >= DECIDE_AT:
             seen = [*self._variants, kept]
             self._choose(place for number, place in enumerate(self._kept) if len({one[number] for one in seen}) > 1)
             kept = tuple(constants[place] for place in self._kept)
-        numbers = {place: number for number, (place, _) in enumerate(self._arguments)}
+        numbers = {place: number for number, (place, _) in enumerate((*self._arguments, *self._filled))}
         fillers: list[Term | rete.Parameter] = [
             rete.Parameter(numbers[place]) if place in numbers else make(constants[place]) for place, make in self._makes.items()
         ]
@@ -78,7 +90,7 @@ class Shape:
             return
         self._chosen = chosen
         self._arguments = tuple((place, make) for place, make in self._makes.items() if place in chosen)
-        self._kept = tuple(place for place in self.places if place not in chosen)
+        self._kept = self._in_conditions(place for place in self.places if place not in chosen)
         self._variants.clear()
 
     def _keepers(self, wanted: frozenset[int]) -> set[int]:
@@ -122,14 +134,26 @@ def probed(skeleton: Skeleton, constants: list[str], query: Query, places: tuple
     return None
 
 
+def _of_functions(part: object) -> Iterator[object]:
+    """The constants of tests and computations that may be taken out, and those of inline data."""
+    if isinstance(part, algebra.Values):
+        for row in part.rows:
+            yield from row
+    elif hasattr(part, "with_constants"):
+        shown: list[object] = []
+        part.with_constants(shown.append)
+        yield from shown
+    elif isinstance(part, tuple):
+        for each in part:
+            yield from _of_functions(each)
+    elif is_dataclass(part):
+        for field in fields(part):
+            yield from _of_functions(getattr(part, field.name))
+
+
 def _said(body: Body) -> list[str]:
-    """The constants of the conditions as text, but for predicates."""
-    return [
-        str(item)
-        for condition in rete.conditions_of(body)
-        for position, item in enumerate(condition.pattern)
-        if not _is_predicate(position)
-    ]
+    """The constants that may be taken out, as text."""
+    return [str(item) for item, is_plain in _items(body) if is_plain]
 
 
 def _stands_in(kind: str, constant: str, said: list[str]) -> bool:
@@ -144,7 +168,7 @@ def _is_predicate(position: int) -> bool:
 
 
 def _plain_places(skeleton: Skeleton, probe: Query, markers: Markers) -> dict[int, Make]:
-    """The places whose markers stand in conditions, not as predicates, and nowhere else."""
+    """The places whose markers stand where constants may be taken out, and nowhere else."""
     makes: dict[int, Make] = {}
     elsewhere = set(markers.places_in(probe.select))
     for item, is_plain in _items(probe.body):
@@ -173,6 +197,15 @@ def _items(part: object) -> Iterator[tuple[object, bool]]:
         for position, item in enumerate(part.pattern):
             yield item, not _is_predicate(position)
         yield part.window, False
+    elif isinstance(part, algebra.Path):
+        yield from ((end, True) for end in (part.subject, part.object) if not isinstance(end, rete.Variable))
+        yield from _items(part.path)
+    elif isinstance(part, algebra.Values):
+        yield from ((name, False) for name in part.names)
+        yield from ((term, True) for term in _of_functions(part))
+    elif hasattr(part, "with_constants"):
+        yield from ((term, True) for term in _of_functions(part))
+        yield from _items(part.with_constants(lambda term: None).expression)
     elif isinstance(part, tuple):
         for each in part:
             yield from _items(each)

@@ -52,6 +52,21 @@ SCRIPT_ALIKE = [
     ["'B1'", "'two words'", "'it, (B2), x'", "'say \"B1\"'"],
     ["<x:a>", "<a>", "<it's>", "<x:#a>", "<>", "<x:\u00e9>"],
     ["1", "2", "3", "17", "-1", "0", "01", "+1", "9173648205000", "9" * 18, "9" * 20],
+    [
+        "1.0",
+        "0.5",
+        "-2.50",
+        "17.25",
+        "00.5",
+        "1.",
+        ".5",
+        "9173648205000.0",
+        "1.5e3",
+        "1.50",
+        "0.00001",
+        "-0.0",
+        "123456789012345678.5",
+    ],
     ["^on", "^not", "^B1"],
     ['"a"@en', '"b"@en', '"a"@EN', '"c"@en', '"#"@en'],
     [f'"1"^^{XSD_INTEGER}', f'"01"^^{XSD_INTEGER}', f'"a"^^{XSD_INTEGER}', f'"{"9" * 20}"^^{XSD_INTEGER}', '"1"^^<x:y>'],
@@ -67,6 +82,8 @@ SCRIPT_FRAMES = [
     "SUBSCRIBE ?x, COUNT(?y) AS ?n {{ (?x, on, ?y), (?y, {0}, {1}) }} GROUP BY ?x LIMIT {2}",
     "(?x, on, {0}), NOT {{ (?x, at, {1}), NOT {{ ({2}, ?x) }} }}",
     "(?x, on, {0}), FILTER ?x<{1} && ?x>{2}",
+    "(?x, on, ?y), FILTER ?x < {0} && (?y = {1} || {2} >= ?x), LET ?z = ?x - {0}",
+    "SUBSCRIBE {{ (?x, on, {0}) FILTER ?x +{1}> {2} }} LIMIT {1}",
     "SUBSCRIBE {{ (?x, temp, {0}) WINDOW {1} s, (?x, at, {2}) }}",
     "(?x, on, {0}), FILTER ?x < RAND()",
 ]
@@ -127,6 +144,21 @@ SPARQL_ALIKE = [
     ["'a'", "'b'", "'say \"b\"'"],
     ["<x:a>", "<x:b#c>", "<http://x/a>", "<http://x/../a>", "<urn:x-gsg-inverse:0>", "<a>", "<#a>", "<x:it's>", "<X:a>"],
     ["1", "2", "3", "0", "17", "01", "-1", "9173648205000", "9" * 18, "9" * 20],
+    [
+        "1.0",
+        "0.5",
+        "-2.50",
+        "17.25",
+        "00.5",
+        "1.",
+        ".5",
+        "9173648205000.0",
+        "1.5e3",
+        "1.50",
+        "0.00001",
+        "-0.0",
+        "123456789012345678.5",
+    ],
     ['"a"@en', '"b"@en', '"a"@EN', '"c"@en'],
     ['"1"^^p:t', '"2"^^p:t', '"1"^^xsd:integer'],
     [f'"1"^^{XSD_INTEGER}', f'"01"^^{XSD_INTEGER}', f'"a"^^{XSD_INTEGER}'],
@@ -143,6 +175,8 @@ SPARQL_FRAMES = [
     "PREFIX : <x:> PREFIX p: <y:> CONSTRUCT {{ ?x :is {0} }} {{ ?x :on {0} ; :at {1} }}",
     "PREFIX : <x:> PREFIX p: <y:> CONSTRUCT WHERE {{ ?x :on {0} . {1} :on ?x }}",
     "PREFIX : <x:> PREFIX p: <{0}> SELECT * {{ ?x p:on {1} }}",
+    "PREFIX : <x:> PREFIX p: <y:> SELECT * {{ ?x :on ?y FILTER(?y>{0} && (?x = {1} || {2} >= ?y)) BIND(?y -{0} AS ?z) }}",
+    "PREFIX : <x:> PREFIX p: <y:> SELECT * {{ ?x :on ?y FILTER(?y IN ({0}, {1})) FILTER(STRSTARTS(?x, {2})) }} LIMIT {1}",
     "PREFIX : <x:> PREFIX p: <y:> SELECT * {{ ?x :on {0} FILTER (?x > NOW()) }}",
     "PREFIX : <x:> SELECT (COUNT(?x) AS ?n) {{ ?x :on {0} FILTER(?x<{1} && ?x>{2}) }} GROUP BY ?y",
 ]
@@ -227,6 +261,13 @@ FILM = "(?f, director, ?d), (?f, starring, A{0}), (?d, bornIn, C{1})"
         pytest.param("gsg", FILM, id="script"),
         pytest.param("gsg", '(?f, starring, <x:{0}>), (?f, year, {1}), NOT {{ (?f, label, "{0}"@en) }}', id="kinds"),
         pytest.param("gsg", "(?f, starring, 'A {0}'), FILTER ?f != A0 OPTIONAL {{ (?f, year, {1}) }}", id="operators"),
+        pytest.param("gsg", '(?f, year, ?y), FILTER ?y > {0} && ?f IN (a{1}, "{0}"), LET ?z = ?y + {1}', id="tests"),
+        pytest.param("sparql", "PREFIX : <x:> SELECT * {{ ?f :year ?y FILTER(?y > {0}) VALUES ?v {{ {1} :a }} }}", id="values"),
+        pytest.param(
+            "sparql",
+            'SELECT * {{ ?f <x:on> ?y FILTER(?y >= "20{0:02}-01-01"^^<http://www.w3.org/2001/XMLSchema#date>) }}',
+            id="dates",
+        ),
         pytest.param("sparql", 'PREFIX : <x:> SELECT ?f {{ ?f :a :A{0} ; :b <x:{1}>, "{0}", {1} }} LIMIT 5', id="sparql"),
     ],
 )
@@ -282,7 +323,7 @@ def test_a_condition_keeps_a_constant() -> None:
 
 
 def test_a_constant_outside_of_conditions_belongs_to_the_shape() -> None:
-    texts = [f'(?x, on, B{number}), FILTER ?x != "{number % 3}"' for number in range(1, 40)]
+    texts = [f'(?x, on, B{number}), FILTER REGEX(?x, "{number % 3}")' for number in range(1, 40)]
 
     parse, queries = taught("gsg", texts)
 
@@ -363,7 +404,7 @@ def test_what_is_kept_is_bounded() -> None:
     for number in range(MAX_SKELETONS + 10):
         skeletons.query(f"(?x{number}, on, B1)", "gsg", parse)
     for number in range(3 * MAX_SHAPES):
-        skeletons.query(f'(?x, on, B{number}), FILTER ?x != "{number % (2 * MAX_SHAPES)}"', "gsg", parse)
+        skeletons.query(f'(?x, on, B{number}), FILTER REGEX(?x, "{number % (2 * MAX_SHAPES)}")', "gsg", parse)
 
     assert len(skeletons._known) == MAX_SKELETONS
     (known,) = [known for known in skeletons._known.values() if known is not None and len(known._shapes) > 1]
