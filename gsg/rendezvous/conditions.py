@@ -10,6 +10,8 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from itertools import chain
 from typing import TypeAlias
 
+from rete.predicates import Required
+
 from ..errors import Refused
 from ..tuples.features import HOME, Key, Template
 from ..tuples.long_constants import ShortTerm
@@ -18,7 +20,7 @@ from ..wire.messages import InsertCondition
 from ..wire.waiting import ALL_BYTES, Room
 from .broken_links import BrokenLink
 from .condition_tests import CompiledTests, CompileTest
-from .demands import Demand
+from .demands import Demand, Path
 from .fan_out.parts import FanOuts, PartFeed
 from .feed import AnyFeed, EventFeed, Feed, Posting, StandbyFeed, Subscriber
 from .postings import KeyPostings, anchor_key
@@ -71,7 +73,8 @@ class Conditions:
             if postings is None:
                 assert key is not None, "what is posted everywhere has its place"
                 postings = kept.open_key(key)
-            posting = postings.post_template(asked.template, asked.test, demands)
+            requires: Sequence[Required[Path]] = getattr(predicate, "requires", ())
+            posting = postings.post_template(asked.template, asked.test, demands, requires)
             if posting.path is None:
                 posting.predicate = predicate
         feed: AnyFeed

@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Container, Hashable, Iterator,
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from rete.predicates import Required
+
 from ..tuples.features import Key, Template
 from ..tuples.sizes import parts
 from ..tuples.terms import Term, Tuple
@@ -24,7 +26,8 @@ from .one_or_many import OneOrMany, with_item, without_item
 Subscriber: TypeAlias = Hashable
 """Whoever a feed goes to: for a peer, the link to the subscriber's peer."""
 Predicate: TypeAlias = Callable[[Tuple, "str | None"], bool]
-"""A test, compiled: of a tuple and the text that it came as. It may have ``demands``, a sequence of Demand."""
+"""A test, compiled: of a tuple and the text that it came as. It may have ``demands``, a sequence of Demand, and ``requires``, what
+it requires of the values at the ends of paths (:mod:`rete.predicates`)."""
 FeedNumbers: TypeAlias = dict[Subscriber, list[int]]
 """Whom a tuple reaches, with the numbers of their feeds."""
 
@@ -40,7 +43,7 @@ snapshot when it asks."""
 class Posting:
     """A template under one anchor, with the test that goes with it, and its feeds."""
 
-    __slots__ = ("_demanded", "_feed_numbers", "_feeds", "anchor", "facts", "path", "predicate", "template", "test")
+    __slots__ = ("_demanded", "_feed_numbers", "_feeds", "anchor", "facts", "path", "predicate", "requires", "template", "test")
 
     def __init__(self, template: Template, test: Test | None, anchor: Key | None) -> None:
         self.template = template
@@ -52,6 +55,8 @@ class Posting:
         self.path: Path | None = None
         """The path of the demand of its test that it is found by; without one, by its template alone."""
         self._demanded: Term | tuple[Term, ...] = ()
+        self.requires: Sequence[Required[Path]] = ()
+        """What its test requires of the values at the ends of paths."""
         self.predicate: Predicate | None = None
         """Its test, compiled, where every tuple under the template is tested; else the rendezvous compiles it when it is met."""
         self._feeds: OneOrMany[AnyFeed, AnyFeed] = None

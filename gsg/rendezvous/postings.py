@@ -1,16 +1,18 @@
 """What is posted under one key: postings by template, and under one template by what their tests demand.
 
 Under one template, what carries a test is found by a constant that the test demands (:mod:`gsg.rendezvous.demands`), so that a
-tuple meets those that it may pass, and not all of them. Which of its demands a test is posted under is free; it is the one under
-which the fewest are posted.
+tuple meets those that it may pass, and not all of them; of many that have the same there, by what they require besides
+(:mod:`gsg.rendezvous.postings_by_test`). Which of its demands a test is posted under is free; it is the one under which the fewest
+are posted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter
+from typing import TypeAlias
 
 import rete
+from rete.predicates import Required
 
 from ..errors import Refused
 from ..placement.rules import NOWHERE
@@ -20,7 +22,7 @@ from ..tuples.terms import Term, Tuple, Variable
 from ..wire.messages import InsertCondition, Test
 from .demands import Demand, Path, constants_at
 from .feed import Posting
-from .one_or_many import OneOrMany, items_of, with_item, without_item
+from .postings_by_test import PostingsByTest
 
 MAX_PATHS = 32
 """Paths in use under one template: each costs every tuple a look-up. Beyond, what demands another one is tested every time."""
@@ -29,7 +31,7 @@ CROWDED = 8
 
 _ANY_ARITY: Tuple = ()
 """A template without positions asks for events of every arity; this is what it matches."""
-_test_of = attrgetter("test")
+_Found: TypeAlias = Posting | PostingsByTest
 
 
 class TemplatePostings:
@@ -38,19 +40,19 @@ class TemplatePostings:
     __slots__ = ("_by_path", "_undemanding")
 
     def __init__(self) -> None:
-        self._undemanding: dict[Test | None, Posting] = {}
-        """What every tuple under the template meets."""
-        self._by_path: dict[Path, dict[Term, OneOrMany[Posting, Test | None]]] | None = None
-        """By path and by the constant there, by test; most constants find one."""
+        self._undemanding = PostingsByTest()
+        """What demands no constant."""
+        self._by_path: dict[Path, dict[Term, _Found]] | None = None
+        """By path and by the constant there; most constants find one posting."""
 
     def __bool__(self) -> bool:
         return bool(self._undemanding or self._by_path)
 
     def __iter__(self) -> Iterator[Posting]:
-        yield from self._undemanding.values()
+        yield from self._undemanding
         for found in (self._by_path or {}).values():
             for constant, some in found.items():
-                yield from (posting for posting in items_of(some) if posting.constants[0] == constant)
+                yield from (posting for posting in _all_of(some) if posting.constants[0] == constant)
 
     def get(self, test: Test | None, demands: Sequence[Demand]) -> Posting | None:
         """What is posted with this test, which has these demands."""
@@ -59,7 +61,7 @@ class TemplatePostings:
             return posting
         for demand in demands:
             some = self._by_path.get(demand.path, {}).get(demand.constants[0])
-            if isinstance(some, dict):
+            if isinstance(some, PostingsByTest):
                 some = some.get(test)
             if some is not None and some.test == test:
                 return some
@@ -71,7 +73,7 @@ class TemplatePostings:
         said = {(position,) for position in posting.template.anchors()}
         demand = self._chosen([demand for demand in demands if demand.path not in said])
         if demand is None:
-            self._undemanding[posting.test] = posting
+            self._undemanding.post(posting)
             return
         if self._by_path is None:
             self._by_path = {}
@@ -79,19 +81,25 @@ class TemplatePostings:
         # One tuple for the path of all that have it.
         posting.found_by(next(path for path in self._by_path if path == demand.path), demand.constants)
         for constant in demand.constants:
-            found[constant] = with_item(found.get(constant), posting, _test_of)
+            known = found.get(constant)
+            if isinstance(known, PostingsByTest):
+                known.post(posting)
+            else:
+                found[constant] = posting if known is None else PostingsByTest(known, posting)
 
     def remove(self, posting: Posting) -> None:
         """Take away what was posted."""
         if posting.path is None:
-            del self._undemanding[posting.test]
+            self._undemanding.remove(posting)
             return
         assert self._by_path is not None, "it is posted under a path"
         found = self._by_path[posting.path]
         for constant in posting.constants:
-            rest = without_item(found.pop(constant), posting, _test_of)
-            if rest is not None:
-                found[constant] = rest
+            known = found[constant]
+            if isinstance(known, PostingsByTest):
+                known.remove(posting)
+            if isinstance(known, Posting) or not known:
+                del found[constant]
         if not found:
             del self._by_path[posting.path]
             if not self._by_path:
@@ -100,23 +108,23 @@ class TemplatePostings:
     def candidates(self, items: Tuple) -> Iterable[Posting]:
         """What a tuple of this template may pass: everything that it passes is among it, once."""
         if self._by_path is None:
-            return self._undemanding.values()
-        candidates: list[Posting] = list(self._undemanding.values())
+            return self._undemanding.candidates(items)
+        candidates: list[Posting] = list(self._undemanding.candidates(items))
         for path, found in self._by_path.items():
             if len(path) == 1 and path[0] < len(items):
                 constant = items[path[0]]
                 some = found.get(constant)
                 if some is not None:
-                    candidates.extend(items_of(some))
+                    candidates.extend(_some_of(some, items))
                 elif type(constant) is Variable:
-                    candidates.extend(_once(found.values()))
+                    candidates.extend(_once(found.values(), items))
                 continue
             constants = constants_at(items, path)
             if constants is None:
-                candidates.extend(_once(found.values()))
+                candidates.extend(_once(found.values(), items))
                 continue
             demanded = [some for constant in constants if (some := found.get(constant)) is not None]
-            candidates.extend(items_of(demanded[0]) if len(demanded) == 1 else _once(demanded))
+            candidates.extend(_some_of(demanded[0], items) if len(demanded) == 1 else _once(demanded, items))
         return candidates
 
     def _chosen(self, demands: Sequence[Demand]) -> Demand | None:
@@ -124,16 +132,29 @@ class TemplatePostings:
 
         def crowd(demand: Demand) -> tuple[int, bool, int, int]:
             found = paths.get(demand.path, {})
-            most = max(len(items_of(found.get(constant))) for constant in demand.constants)
+            most = max(_size_of(found.get(constant)) for constant in demand.constants)
             return (most.bit_length() if most > CROWDED else 0, demand.path not in paths, len(demand.path), len(demand.constants))
 
         possible = demands if len(paths) < MAX_PATHS else [demand for demand in demands if demand.path in paths]
         return min(possible, key=crowd, default=None)
 
 
-def _once(found: Iterable[OneOrMany[Posting, Test | None]]) -> Iterable[Posting]:
-    """All that is found, each once: one may demand several of the constants."""
-    return dict.fromkeys(posting for some in found for posting in items_of(some))
+def _all_of(found: _Found) -> Iterable[Posting]:
+    return found if isinstance(found, PostingsByTest) else (found,)
+
+
+def _size_of(found: _Found | None) -> int:
+    return len(found) if isinstance(found, PostingsByTest) else int(found is not None)
+
+
+def _some_of(found: _Found, items: Tuple) -> Iterable[Posting]:
+    """Those that a tuple may pass which holds their constant."""
+    return found.candidates(items) if isinstance(found, PostingsByTest) else (found,)
+
+
+def _once(found: Iterable[_Found], items: Tuple) -> Iterable[Posting]:
+    """The same of several, each once: one may demand several of the constants."""
+    return dict.fromkeys(posting for some in found for posting in _some_of(some, items))
 
 
 class KeyPostings:
@@ -159,13 +180,16 @@ class KeyPostings:
         postings = self.table.get(template)
         return None if postings is None else postings.get(test, demands)
 
-    def post_template(self, template: Template, test: Test | None, demands: Sequence[Demand]) -> Posting:
-        """Post what is not there yet."""
+    def post_template(
+        self, template: Template, test: Test | None, demands: Sequence[Demand], requires: Sequence[Required[Path]] = ()
+    ) -> Posting:
+        """Post what is not there yet, whose test has these demands and requires that of values."""
         postings = self.table.get(template)
         if postings is None:
             postings = TemplatePostings()
             self.table.post(template, postings)
         posting = Posting(template, test, self.key)
+        posting.requires = requires
         postings.add(posting, demands)
         self._count(1)
         return posting

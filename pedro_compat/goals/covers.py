@@ -25,6 +25,7 @@ from ..terms.terms import Compound, Term, Var, is_cons, text_of
 from ..terms.tuples import from_tuple
 from ..terms.unification import MAX_STEPS, Exhausted, TypeFault, Work, unify
 from ..terms.writing import NumberedNames, write
+from .bounds import bounds_of
 from .demands import demands_of
 from .failures import Failures
 from .goals import TEST, Instruction, Test, compile_goal, solve
@@ -195,13 +196,15 @@ def _template(functor: str, arity: int) -> Template:
 class CoverTest:
     """The test of one subscription, for tuples; what :func:`compile_test` makes."""
 
-    __slots__ = ("_covers", "_read", "_shuts_out_commands", "demands", "subscription")
+    __slots__ = ("_covers", "_read", "_shuts_out_commands", "demands", "requires", "subscription")
 
     def __init__(self, subscription: Subscription) -> None:
         head = subscription.head
         self.subscription = subscription
         self.demands = demands_of(head, subscription.body)
-        """What a rendezvous may look for before it asks."""
+        """The constants that a rendezvous may look for before it asks."""
+        self.requires = tuple(bounds_of(head, subscription.body))
+        """What it requires of numbers, to be looked up in the same way."""
         self._covers = subscription.covers
         self._read = _read_lines[subscription.dialect.name]
         self._shuts_out_commands = type(head) is tuple and head[0] not in COMMANDS

@@ -29,14 +29,14 @@ MAX_NESTING = 60
 MAX_ALTERNATIVES = 8
 """Deepest nesting of alternatives that is looked into."""
 
-_Places: TypeAlias = "dict[Var, list[Path]]"
+Places: TypeAlias = "dict[Var, list[Path]]"
 _Found: TypeAlias = "dict[Path, frozenset[GsgTerm]]"
 _ROOT: Path = ()
 
 
 def demands_of(head: Term, body: Term) -> tuple[Demand, ...]:
     """The demands of a subscription."""
-    places: _Places = {}
+    places: Places = {}
     found: _Found = {}
     for path, constant in _constants(head, _ROOT, places):
         found.setdefault(path, frozenset((constant,)))
@@ -46,12 +46,20 @@ def demands_of(head: Term, body: Term) -> tuple[Demand, ...]:
     return tuple(made[:MAX_DEMANDS])
 
 
+def places_of_variables(head: Term) -> Places:
+    """Where the head has its variables, but for those inside lists, which stand at no one place."""
+    places: Places = {}
+    for _ in _constants(head, _ROOT, places):
+        pass
+    return places
+
+
 def _both(some: frozenset[GsgTerm], others: frozenset[GsgTerm]) -> frozenset[GsgTerm]:
     # Along a path through a list each may be another item's: either of them will do.
     return min(some, others, key=len)
 
 
-def _constants(term: Term, base: Path, places: _Places | None) -> Iterator[tuple[Path, GsgTerm]]:
+def _constants(term: Term, base: Path, places: Places | None) -> Iterator[tuple[Path, GsgTerm]]:
     """The constants inside a term that stands at ``base``; where its variables stand is added to ``places``."""
     pending: list[tuple[Term, Path]] = [(term, base)]
     while pending:
@@ -131,9 +139,17 @@ def _whole(term: Term) -> GsgTerm | None:
     return to_tuple(("f", term))[1]
 
 
-def _of_goal(goal: Term, places: _Places, depth: int) -> _Found:
+def _of_goal(goal: Term, places: Places, depth: int) -> _Found:
     """What every solution of a goal demands."""
     found: _Found = {}
+    for item in conjuncts(goal):
+        for path, constants in _of_simple(item, places, depth):
+            found[path] = _both(found[path], constants) if path in found else constants
+    return found
+
+
+def conjuncts(goal: Term) -> Iterator[tuple[Term, ...]]:
+    """The goals that hold in every solution of one: of those that have arguments, the first ones of MAX_GOALS in all."""
     pending = [goal]
     for _ in range(MAX_GOALS):
         if not pending:
@@ -146,12 +162,10 @@ def _of_goal(goal: Term, places: _Places, depth: int) -> _Found:
         elif len(item) == 3 and item[0] == COMMA:
             pending += (item[2], item[1])
         else:
-            for path, constants in _of_simple(item, places, depth):
-                found[path] = _both(found[path], constants) if path in found else constants
-    return found
+            yield item
 
 
-def _of_simple(goal: tuple[Term, ...], places: _Places, depth: int) -> Iterator[tuple[Path, frozenset[GsgTerm]]]:
+def _of_simple(goal: tuple[Term, ...], places: Places, depth: int) -> Iterator[tuple[Path, frozenset[GsgTerm]]]:
     if len(goal) != 3:
         return
     name, left, right = goal
@@ -176,7 +190,7 @@ def _of_simple(goal: tuple[Term, ...], places: _Places, depth: int) -> Iterator[
                 yield path, constants | second[path]
 
 
-def _places_of(term: Term, places: _Places) -> list[Path]:
+def _places_of(term: Term, places: Places) -> list[Path]:
     return places.get(term, []) if type(term) is Var else []
 
 

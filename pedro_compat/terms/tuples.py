@@ -126,10 +126,11 @@ def _stands_single(value: GsgTerm) -> bool:
 
 def _is_simple(value: GsgTerm) -> bool:
     """Whether a literal is a number or a string in Pedro."""
-    return type(value) is Literal and _simple(value) is not None
+    return type(value) is Literal and simple_value(value) is not None
 
 
-def _simple(value: Literal) -> int | float | bytes | None:
+def simple_value(value: Literal) -> int | float | bytes | None:
+    """The number or string of Pedro that a literal is; None for any other."""
     if value.datatype == PEDRO_STRING and is_closed_string(value.lexical) and unescaped(value.lexical, '"') is None:
         return value.lexical.encode()
     plain = python_value(value)
@@ -198,7 +199,7 @@ def _needs_tuple(items: Tuple) -> bool:
         return True
     if functor == _MINUS and len(items) == 2:
         value = items[1]
-        return type(value) is int or (type(value) is Literal and type(_simple(value)) in (int, float))
+        return type(value) is int or (type(value) is Literal and type(simple_value(value)) in (int, float))
     return _special(items) is not None
 
 
@@ -234,7 +235,7 @@ def _from_literal(value: Literal, variables: dict[str, Var | Frozen], make: type
     plain = literal(value.lexical, value.datatype, value.language)
     if type(plain) is not Literal:
         return _from_gsg(plain, variables, make, 0)
-    simple = _simple(plain)
+    simple = simple_value(plain)
     if simple is not None:
         return simple
     # Where nothing is nested too deeply it is a literal like any other: what matches a tuple can be told from its terms.

@@ -16,13 +16,16 @@ from typing import TypeAlias
 
 import msgspec
 
+from rete.predicates import Requirement
+
 from ...errors import Refused
 from ...tuples.terms import IRI, XSD, BlankNode, Literal, Symbol, Tuple
 from .comparing import effective
 from .dates import DURATIONS
 from .errors import ExpressionError
-from .evaluating import evaluator
+from .evaluating import Evaluate, evaluator
 from .functions import CASTS
+from .requirements import requirements_of
 from .tree import Call, Constant, Expression, Name
 
 MAX_STEPS = 200
@@ -125,16 +128,37 @@ def compile_tests(source: str) -> Callable[[Tuple, str | None], bool]:
     made = [_read(steps) for steps in tests]
     longest = max((positions[-1] for _, positions in made if positions), default=-1)
     evaluate = [(evaluator(expression, tuple(map(str, positions))), _items(positions)) for expression, positions in made]
+    return Filters(longest, evaluate, made)
 
-    def holds(items: Tuple, _: str | None) -> bool:
-        if longest >= len(items):
+
+class Filters:
+    """Tests of a tuple that must all hold (a :data:`gsg.rendezvous.feed.Predicate`)."""
+
+    __slots__ = ("_evaluate", "_longest", "_made")
+
+    def __init__(
+        self, longest: int, evaluate: list[tuple[Evaluate, Callable[[Tuple], Tuple]]], made: list[tuple[Expression, list[int]]]
+    ) -> None:
+        self._longest = longest
+        self._evaluate = evaluate
+        self._made = made
+
+    def __call__(self, items: Tuple, _: str | None) -> bool:
+        if self._longest >= len(items):
             return False
         try:
-            return all(effective(value(read(items))) for value, read in evaluate)
+            return all(effective(value(read(items))) for value, read in self._evaluate)
         except ExpressionError:
             return False
 
-    return holds
+    @property
+    def requires(self) -> tuple[tuple[tuple[int], Requirement], ...]:
+        """What is required of the values at positions, which are paths of one step (:mod:`gsg.rendezvous.demands`)."""
+        return tuple(
+            ((positions[at],), requirement)
+            for expression, positions in self._made
+            for at, requirement in requirements_of(expression, tuple(map(str, positions)))
+        )
 
 
 def _items(positions: list[int]) -> Callable[[Tuple], Tuple]:

@@ -19,6 +19,7 @@ from pedro_compat.errors import BadLine, BadSubscription
 from pedro_compat.goals.covers import compile_subscription, template
 from pedro_compat.goals.demands import demands_of
 from pedro_compat.terms.tuples import line_of_tuple
+from rete.predicates import test_index
 
 ANYTHING = Template(())
 
@@ -141,6 +142,7 @@ SIMPLE_GOALS = (
     | st.tuples(VARIABLES, ARGUMENTS).map(lambda pair: f"{pair[0]} = {pair[1]}")
     | st.tuples(ARGUMENTS, ARGUMENTS).map(lambda pair: f"member({pair[0]},{pair[1]})")
     | st.tuples(VARIABLES, st.lists(ATOMIC, min_size=1, max_size=3)).map(lambda pair: f"member({pair[0]},[{','.join(pair[1])}])")
+    | st.tuples(VARIABLES | ATOMIC, st.sampled_from(["<", "=<", ">", ">="]), VARIABLES | ATOMIC).map(" ".join)
     | st.just("true")
 )
 GOALS = st.recursive(
@@ -156,7 +158,14 @@ GOALS = st.recursive(
 
 
 def posted(subscriptions, dialect):
-    """All that parse, each with its test, under its template, as a rendezvous has them."""
+    """All that parse, each with its test, under its template, as a rendezvous has them that looks up however few they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(test_index, "FEW", 0)
+        return posted_many(subscriptions, dialect)
+
+
+def posted_many(subscriptions, dialect):
+    """The same where they are many enough to be looked up, or are tried."""
     stand = KeyPostings(None)
     tests = {}
     for head, body in subscriptions:
@@ -170,7 +179,7 @@ def posted(subscriptions, dialect):
         known = stand.get(shape, asked, test.demands)
         assert (known is not None) == (asked in {one.test for one in tests})
         if known is None:
-            tests[stand.post_template(shape, asked, test.demands)] = test
+            tests[stand.post_template(shape, asked, test.demands, test.requires)] = test
     return stand, tests
 
 
@@ -209,7 +218,7 @@ SHAPES = [
     "[{0},g({1})]",
 ]
 # Most leaves are alike on both sides, so that much is covered.
-LEAVES = st.sampled_from(["a", "b", "1", "1.0", '"a"', "[]"])
+LEAVES = st.sampled_from(["a", "b", "1", "1.0", "0 + 1", "pi", '"a"', "[]"])
 
 
 @st.composite
@@ -223,6 +232,7 @@ def alike(draw):
 
     bodies = ["true", *(f"{name} = {leaf}" for name in "XYZ" for leaf in leaves)]
     bodies += [f"member({name},[{leaves[0]},{leaves[1]}])" for name in "XYZ"] + [f"member({leaves[0]},{name})" for name in "XYZ"]
+    bodies += [f"{name} {symbol} {number}" for name in "XYZ" for symbol in ("<", "=<", ">", ">=") for number in ("0.5", "1", "3")]
     bodies += [f"({one};{other})" for one in bodies[1:4] for other in bodies[4:7]]
     heads = [(blurred(["X", "Y", "Z", "_", "b"], 3), draw(st.sampled_from(bodies))) for _ in range(6)]
     notifications = [blurred(["X", "Y", "_", "[a]", "[a|T]"], 4) for _ in range(3)]
