@@ -14,8 +14,8 @@ from ...tuples.terms import Literal, Term, literal
 from .comparing import boolean
 from .errors import ExpressionError
 from .numbers import numeric
-from .pattern_syntax import BadPattern
-from .patterns import compiled, replacement
+from .patterns.patterns import compiled, replacement
+from .patterns.syntax import BadPattern
 
 MAX_TEXT = 1_000_000
 """Characters of a text that CONCAT, REPLACE, ENCODE_FOR_URI, UCASE, LCASE or GROUP_CONCAT makes longer; more is an error of the

@@ -1,6 +1,6 @@
 """REGEX and REPLACE: XPath's regular expressions in linear time (SPARQL 1.1, 17.4.3.14 and 17.4.3.15; XPath F&O 5.6).
 
-A pattern is written anew for RE2 (pattern_syntax.py), whose time is at most the length of the text times the size of the pattern,
+A pattern is written anew for RE2 (syntax.py), whose time is at most the length of the text times the size of the pattern,
 whatever either says.
 
 What is bounded, for a pattern may come from a stranger's text or from data, is the pattern (its length, size and memory), the
@@ -13,8 +13,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from .errors import ExpressionError
-from .pattern_syntax import BadPattern, Reader
+from ..errors import ExpressionError
+from .syntax import BadPattern, Reader
 
 MAX_PATTERN = 2000
 """Characters of a pattern; a longer one is an error of the expression."""

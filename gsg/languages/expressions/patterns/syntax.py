@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ..errors import ExpressionError
 from . import characters
 from .characters import Ranges
-from .errors import ExpressionError
 
 MAX_SIZE = 3000
 """Items of a pattern, each as often as ``{n}`` repeats it; a larger one is an error of the expression. A class of hundreds of

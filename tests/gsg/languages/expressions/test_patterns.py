@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gsg.languages.expressions import patterns
 from gsg.languages.expressions.errors import ExpressionError
-from gsg.languages.expressions.pattern_syntax import BadPattern
-from gsg.languages.expressions.patterns import compiled, replacement
+from gsg.languages.expressions.patterns import patterns
+from gsg.languages.expressions.patterns.patterns import compiled, replacement
+from gsg.languages.expressions.patterns.syntax import BadPattern
 
 LONGEST = 1_000
 
