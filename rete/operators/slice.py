@@ -9,25 +9,24 @@ Below an EXISTS each demand (the leading columns) has a slice of its own.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..bag import FEW
 from ..functions import Order
 from ..index import Token, tuple_getter
+from ..sorted_items import SortedItems
 from .join import Node
 from .operator import Operator, Places, add_weight, columns
 
 
 class _Sorted:
-    """The tokens of one slice in order, and beside them what they are sorted by."""
+    """The tokens of one slice in order."""
 
-    __slots__ = ("owed", "ranks", "tokens")
+    __slots__ = ("owed", "tokens")
 
     def __init__(self) -> None:
-        self.ranks: list[Any] = []  # Any: order keys are opaque
-        self.tokens: list[Token] = []
+        self.tokens: SortedItems[Token] = SortedItems()
         self.owed: dict[Token, int] = {}
         """Tokens that were taken away before they came: negative counts on the way through a transaction."""
 
@@ -85,30 +84,29 @@ class Sliced(Operator):
             del self._slices[partition]
 
     def _insert(self, kept: _Sorted, rank: Any, token: Token) -> None:  # Any: as above
-        place = bisect_left(kept.ranks, rank)
-        kept.ranks.insert(place, rank)
-        kept.tokens.insert(place, token)
+        place = kept.tokens.insert(rank, token)
         self.count_tokens(1)
         self._shift(kept.tokens, place, 1)
 
     def _remove(self, kept: _Sorted, rank: Any, token: Token) -> None:  # Any: as above
-        place = bisect_left(kept.ranks, rank)
-        while place < len(kept.tokens) and kept.tokens[place] != token and kept.ranks[place] == rank:
+        tokens = kept.tokens
+        place = tokens.first_place(rank)
+        while place < len(tokens) and tokens[place][1] != token and tokens[place][0] == rank:
             place += 1
-        if place == len(kept.tokens) or kept.tokens[place] != token:
+        if place == len(tokens) or tokens[place][1] != token:
             add_weight(kept.owed, token, 1)
             return
-        self._shift(kept.tokens, place, -1)
-        del kept.ranks[place], kept.tokens[place]
+        self._shift(tokens, place, -1)
+        del tokens[place]
         self.held -= 1
 
-    def _shift(self, tokens: list[Token], place: int, sign: int) -> None:
+    def _shift(self, tokens: SortedItems[Token], place: int, sign: int) -> None:
         """``tokens`` with the one at ``place`` counted: it moves all behind it by one."""
         first = max(place, self._offset)
         if (self._end is not None and first >= self._end) or first >= len(tokens):
             return
-        enters = tokens[first]
-        leaves = tokens[self._end] if self._end is not None and self._end < len(tokens) else None
+        enters = tokens[first][1]
+        leaves = tokens[self._end][1] if self._end is not None and self._end < len(tokens) else None
         if enters != leaves:
             self.emit(enters, sign)
             if leaves is not None:
@@ -116,5 +114,5 @@ class Sliced(Operator):
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for kept in self._slices.values():
-            for token in kept.tokens[self._offset : self._end]:
+            for _, token in kept.tokens.between(self._offset, self._end):
                 yield token, 1

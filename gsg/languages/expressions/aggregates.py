@@ -9,12 +9,13 @@ it out.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
+
+from rete.sorted_items import SortedItems
 
 from ...tuples.terms import Term
 from .comparing import total_rank
@@ -220,23 +221,19 @@ class SortedBag:
 
     def __init__(self) -> None:
         self.counts: dict[Any, int] = {}  # Any: values that hash and keys that sort, here and below
-        self.order: list[tuple[Any, Any]] = []
+        self.order: SortedItems[Any] = SortedItems()
         """Each key with its value."""
 
     def change(self, key: Any, value: Any, weight: int) -> None:
         """A value comes or goes, so many times."""
         count = self.counts.get(value, 0) + weight
         if value not in self.counts:
-            self.order.insert(bisect_left(self.order, key, key=_first), (key, value))
+            self.order.insert(key, value)
         if count:
             self.counts[value] = count
         else:
             self.counts.pop(value, None)
-            del self.order[bisect_left(self.order, key, key=_first)]
-
-
-def _first(entry: tuple[Any, Any]) -> Any:  # Any: as above
-    return entry[0]
+            del self.order[self.order.first_place(key)]
 
 
 class _Sorted(_Kept):
