@@ -46,7 +46,8 @@ CONTESTED = 8
 """How often facts are sent anew when others have done the contrary at the same moment, or know of a later time."""
 
 SILENT_AGAIN_S = 0.05
-"""How often it is looked whether anybody asks for an event whose rendezvous is silent."""
+"""How often it is looked whether anybody asks for an event whose rendezvous is silent: until that is known, or it has answered,
+or is dead."""
 
 InFlight: TypeAlias = tuple[Parcel, PeerLink, "asyncio.Future[Answer]"]
 
@@ -255,9 +256,10 @@ class Publisher:
         if answer.done():
             return
         events = ((tuples[number], there) for number, there in zip(parcel.numbers, parcel.places, strict=True))
-        if self._interests.nobody_asks(events):
+        is_unasked = self._interests.nobody_asks(events)
+        if is_unasked:
             answer.set_result(Done(0))
-        else:
+        elif is_unasked is None:
             Timer(SILENT_AGAIN_S, partial(self._end_unasked, parcel, tuples, answer))
 
     def _heard(self, parcel: Parcel, batch: Batch, answer: asyncio.Future[Answer]) -> None:

@@ -299,11 +299,11 @@ class Interests:
         candidates, arity = within or positions(event), len(event)
         return bytes([position for position in candidates if self._asks(self._own, arity, position, event[position])])
 
-    def nobody_asks(self, events: Iterable[tuple[Tuple, bytes]]) -> bool:
-        """Whether nobody asks for events at these positions, as all others say, whose rendezvous is silent. It is False until they
-        have said so; here they are asked."""
+    def nobody_asks(self, events: Iterable[tuple[Tuple, bytes]]) -> bool | None:
+        """Whether nobody asks for events at these positions, as all others say, whose rendezvous is silent. None until they have
+        said what they ask for; here they are asked."""
         if self._unknown(self._holders.others(), asyncio.get_running_loop().time()) is not _NOBODY:
-            return False
+            return None
         return not any(self._asks_anywhere(len(items), position, items[position]) for items, there in events for position in there)
 
     def is_arity_asked(self, arity: int) -> bool:

@@ -23,6 +23,7 @@ class PostingsByTest:
 
     def __init__(self, *postings: Posting) -> None:
         self._by_test: dict[Test | None, Posting] = {}
+        """Limit: what subscribers may post, which have quotas."""
         self._index: TestIndex[Path, Posting] | None = None
         """Where some posting's test requires anything."""
         for posting in postings:

@@ -39,6 +39,7 @@ class TestIndex(Generic[Place, Thing]):
         self.by_place: dict[Place, ValueIndex[Thing]] = {}
         """What waits for the value at a place. Limit: MAX_PLACES."""
         self._waits_at: dict[Thing, Required[Place]] = {}
+        """Limit: as of those that are tried."""
 
     def __len__(self) -> int:
         return len(self.tried) + len(self._waits_at)

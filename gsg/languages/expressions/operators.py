@@ -19,7 +19,7 @@ from .errors import ExpressionError
 from .evaluating import Evaluate, evaluator
 from .portable import travels
 from .requirements import requirements_of
-from .tree import Call, Expression, Fresh, names_in, with_constants
+from .tree import Call, Expression, Fresh, names_in, replace_constants
 
 
 def _operations(expression: Expression) -> int:
@@ -61,7 +61,7 @@ class _OfExpression:
 
     def with_constants(self, replacement: Callable[[Any], Any]) -> Self:  # Any: terms, or what stands for them
         """The same operator of an expression with other constants (tree.py)."""
-        return type(self)(with_constants(self.expression, replacement))
+        return type(self)(replace_constants(self.expression, replacement))
 
     def __reduce__(self) -> tuple[type[_OfExpression], tuple[Expression]]:
         # A closure cannot be pickled: whoever is sent the operator makes its own.

@@ -23,7 +23,7 @@ from ...tuples.terms import IRI, XSD, BlankNode, Literal, Symbol, Tuple
 from .comparing import effective
 from .dates import DURATIONS
 from .errors import ExpressionError
-from .evaluating import Evaluate, evaluator
+from .evaluating import evaluator
 from .functions import CASTS
 from .requirements import requirements_of
 from .tree import Call, Constant, Expression, Name
@@ -125,23 +125,24 @@ def compile_tests(source: str) -> Callable[[Tuple, str | None], bool]:
         raise Refused(f"no list of filters in postfix order: {error}") from None
     if not tests or sum(map(len, tests)) > MAX_STEPS:
         raise Refused(f"{len(tests)} filters of {sum(map(len, tests))} steps; expected 1 to {MAX_STEPS} steps")
-    made = [_read(steps) for steps in tests]
-    longest = max((positions[-1] for _, positions in made if positions), default=-1)
-    evaluate = [(evaluator(expression, tuple(map(str, positions))), _items(positions)) for expression, positions in made]
-    return Filters(longest, evaluate, made)
+    return Filters([_read(steps) for steps in tests])
 
 
 class Filters:
     """Tests of a tuple that must all hold (a :data:`gsg.rendezvous.feed.Predicate`)."""
 
-    __slots__ = ("_evaluate", "_longest", "_made")
+    __slots__ = ("_evaluate", "_longest", "requires")
 
-    def __init__(
-        self, longest: int, evaluate: list[tuple[Evaluate, Callable[[Tuple], Tuple]]], made: list[tuple[Expression, list[int]]]
-    ) -> None:
-        self._longest = longest
-        self._evaluate = evaluate
-        self._made = made
+    def __init__(self, made: list[tuple[Expression, list[int]]]) -> None:
+        self._longest = max((positions[-1] for _, positions in made if positions), default=-1)
+        named = [(expression, tuple(map(str, positions)), positions) for expression, positions in made]
+        self._evaluate = [(evaluator(expression, names), _items(positions)) for expression, names, positions in named]
+        self.requires: tuple[tuple[tuple[int], Requirement], ...] = tuple(
+            ((positions[at],), requirement)
+            for expression, names, positions in named
+            for at, requirement in requirements_of(expression, names)
+        )
+        """What is required of the values at positions, which are paths of one step (:mod:`gsg.rendezvous.demands`)."""
 
     def __call__(self, items: Tuple, _: str | None) -> bool:
         if self._longest >= len(items):
@@ -150,15 +151,6 @@ class Filters:
             return all(effective(value(read(items))) for value, read in self._evaluate)
         except ExpressionError:
             return False
-
-    @property
-    def requires(self) -> tuple[tuple[tuple[int], Requirement], ...]:
-        """What is required of the values at positions, which are paths of one step (:mod:`gsg.rendezvous.demands`)."""
-        return tuple(
-            ((positions[at],), requirement)
-            for expression, positions in self._made
-            for at, requirement in requirements_of(expression, tuple(map(str, positions)))
-        )
 
 
 def _items(positions: list[int]) -> Callable[[Tuple], Tuple]:

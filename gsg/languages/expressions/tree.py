@@ -76,7 +76,9 @@ OPEN = frozenset(("=", "!=", "<", ">", "<=", ">=", "IN", "+", "-", "*", "/", "ST
 """Calls of which no constant is a mistake: a parser that takes one takes any other of its kind."""
 
 
-def with_constants(expression: Expression, replacement: Callable[[Any], Any]) -> Expression:  # Any: terms, or what stands for them
+def replace_constants(
+    expression: Expression, replacement: Callable[[Any], Any]
+) -> Expression:  # Any: terms, or what stands for them
     """The expression with something else in the place of constants that are arguments of OPEN calls."""
     if not isinstance(expression, Call):
         return expression
@@ -84,7 +86,7 @@ def with_constants(expression: Expression, replacement: Callable[[Any], Any]) ->
     arguments = tuple(
         (Constant(replacement(argument.term)) if is_open else argument)
         if isinstance(argument, Constant)
-        else with_constants(argument, replacement)
+        else replace_constants(argument, replacement)
         for argument in expression.arguments
     )
     return Call(expression.function, arguments)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from enum import Enum, auto
 from typing import TypeAlias
 
 import rete
@@ -43,7 +44,8 @@ class Shape:
 
     def __init__(self, body: Body, select: tuple[str, ...], makes: dict[int, Make]) -> None:
         self.places = tuple(makes)
-        filled = {item.number for item in _of_functions(body) if isinstance(item, rete.Parameter)}
+        in_functions = (item for item, where in _items(body) if where is _Stands.IN_FUNCTION)
+        filled = {item.number for item in in_functions if isinstance(item, rete.Parameter)}
         self._filled = tuple((place, make) for number, (place, make) in enumerate(makes.items()) if number in filled)
         self._makes = makes
         self._body = body
@@ -134,26 +136,9 @@ def probed(skeleton: Skeleton, constants: list[str], query: Query, places: tuple
     return None
 
 
-def _of_functions(part: object) -> Iterator[object]:
-    """The constants of tests and computations that may be taken out, and those of inline data."""
-    if isinstance(part, algebra.Values):
-        for row in part.rows:
-            yield from row
-    elif hasattr(part, "with_constants"):
-        shown: list[object] = []
-        part.with_constants(shown.append)
-        yield from shown
-    elif isinstance(part, tuple):
-        for each in part:
-            yield from _of_functions(each)
-    elif is_dataclass(part):
-        for field in fields(part):
-            yield from _of_functions(getattr(part, field.name))
-
-
 def _said(body: Body) -> list[str]:
     """The constants that may be taken out, as text."""
-    return [str(item) for item, is_plain in _items(body) if is_plain]
+    return [str(item) for item, where in _items(body) if where is not _Stands.FIXED]
 
 
 def _stands_in(kind: str, constant: str, said: list[str]) -> bool:
@@ -171,9 +156,9 @@ def _plain_places(skeleton: Skeleton, probe: Query, markers: Markers) -> dict[in
     """The places whose markers stand where constants may be taken out, and nowhere else."""
     makes: dict[int, Make] = {}
     elsewhere = set(markers.places_in(probe.select))
-    for item, is_plain in _items(probe.body):
+    for item, where in _items(probe.body):
         for place in markers.places_in(item):
-            make = markers.make(skeleton.kinds[place], place, item) if is_plain else None
+            make = markers.make(skeleton.kinds[place], place, item) if where is not _Stands.FIXED else None
             if make is None:
                 elsewhere.add(place)
             else:
@@ -191,21 +176,34 @@ def _opened(body: Body, markers: Markers, places: tuple[int, ...]) -> Body:
     return rete.replaced(body, opened)
 
 
-def _items(part: object) -> Iterator[tuple[object, bool]]:
-    """Everything that a query is made of, down to what has no parts that we know; true for constants that may be taken out."""
+class _Stands(Enum):
+    """Where something of a query stands, which says whether another constant may stand there."""
+
+    IN_CONDITION = auto()
+    """Or at the end of a path."""
+    IN_FUNCTION = auto()
+    """A test or a computation; or in inline data."""
+    FIXED = auto()
+    """Where nothing else may."""
+
+
+def _items(part: object) -> Iterator[tuple[object, _Stands]]:
+    """Everything that a query is made of, down to what has no parts that we know."""
     if isinstance(part, rete.Condition):
         for position, item in enumerate(part.pattern):
-            yield item, not _is_predicate(position)
-        yield part.window, False
+            yield item, _Stands.FIXED if _is_predicate(position) else _Stands.IN_CONDITION
+        yield part.window, _Stands.FIXED
     elif isinstance(part, algebra.Path):
-        yield from ((end, True) for end in (part.subject, part.object) if not isinstance(end, rete.Variable))
+        yield from ((end, _Stands.IN_CONDITION) for end in (part.subject, part.object))
         yield from _items(part.path)
     elif isinstance(part, algebra.Values):
-        yield from ((name, False) for name in part.names)
-        yield from ((term, True) for term in _of_functions(part))
+        yield from ((name, _Stands.FIXED) for name in part.names)
+        yield from ((term, _Stands.IN_FUNCTION) for row in part.rows for term in row)
     elif hasattr(part, "with_constants"):
-        yield from ((term, True) for term in _of_functions(part))
-        yield from _items(part.with_constants(lambda term: None).expression)
+        shown: list[object] = []
+        rest = part.with_constants(shown.append)
+        yield from ((term, _Stands.IN_FUNCTION) for term in shown)
+        yield from _items(rest.expression)
     elif isinstance(part, tuple):
         for each in part:
             yield from _items(each)
@@ -213,4 +211,4 @@ def _items(part: object) -> Iterator[tuple[object, bool]]:
         for field in fields(part):
             yield from _items(getattr(part, field.name))
     else:
-        yield part, False
+        yield part, _Stands.FIXED

@@ -51,6 +51,15 @@ def test_without_counts_the_plan_says_so() -> None:
     ]
 
 
+def test_a_filter_that_no_index_can_look_up_is_told(space: Space) -> None:
+    plan = space.explain("(?x, age, ?a) FILTER ?a != 18 && ?a > 3")
+
+    assert sorted(line.strip() for line in str(plan).splitlines() if "with" in line) == [
+        "with ?a != 18, decided on each fact where it lies; of many like it, each is tried",
+        "with ?a > 3, decided on each fact where it lies",
+    ]
+
+
 def test_operators_are_a_tree_and_filters_stand_where_they_are_decided(space: Space) -> None:
     plan = space.explain(
         """SELECT ?p (COUNT(?k) AS ?n) {

@@ -24,6 +24,7 @@ from gsg.tuples.terms import IRI, Literal, Symbol
 PARSERS: dict[str, Callable[[str], Query]] = {"gsg": script.parse_query, "sparql": sparql.parse_query}
 
 XSD_INTEGER = "<http://www.w3.org/2001/XMLSchema#integer>"
+DECIMALS = "00.5"
 SCRIPT_CONSTANTS = [
     *("B1", "B2", "a", "not", "NOT", "exists", "in", "distinct", "count", "now", "left-of", "^on", "^'a b'", "^not", "_", "\u00e9"),
     *("'two words'", "'B1'", "'it, (B2), x'", "'say \"B1\"'", "'a\\'b'", '"B1"', '"a, b"', '"# no comment"', '"it\'s"', '"a\\n"'),
@@ -57,7 +58,7 @@ SCRIPT_ALIKE = [
         "0.5",
         "-2.50",
         "17.25",
-        "00.5",
+        DECIMALS,
         "1.",
         ".5",
         "9173648205000.0",
@@ -149,7 +150,7 @@ SPARQL_ALIKE = [
         "0.5",
         "-2.50",
         "17.25",
-        "00.5",
+        DECIMALS,
         "1.",
         ".5",
         "9173648205000.0",
