@@ -11,7 +11,8 @@ inside: inspect.py (what is held, and the network as a graph), explain/ (why a s
 
 from .alpha import TemplateTable
 from .chain import AnyTemplate, chain_of
-from .compile.substitution import bound, can_share, conditions_of, replaced
+from .compile.sharing import can_share
+from .compile.substitution import bound, conditions_of, replaced
 from .conditions import (
     MAX_CONDITIONS,
     MAX_WINDOW_BYTES,

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from operator import itemgetter
+from typing import Any
 
 from .alpha import AlphaMemory
-from .bag import Bag
 from .index import Fact, Token, enter
 from .operators.join import MUTED, Stopped
 
@@ -22,7 +22,7 @@ are worth, and are bounded by this for each fact."""
 
 def activate(memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
     """A fact comes (+1) or goes (-1): its indexes change, then the joins that wait for its key hear of it, deepest level first."""
-    hits: list[tuple[int, Bag, Token]] = []
+    hits: list[tuple[int, Any, Token]] = []  # Any: a bag, or rete.waiting_tokens.WaitingTokens
     for memory in memories:
         for index in memory.indexes.values():
             key = index.key_of(fact)
@@ -52,6 +52,8 @@ def activate(memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
             except Stopped:
                 _emit_rest(((partner, 1) for partner in rest), extension, sign)
         else:
+            if type(bucket) is not dict:
+                bucket = bucket.partners(extension)
             counted = iter(bucket.items())
             try:
                 if len(bucket) >= MANY_WAIT:
@@ -85,5 +87,5 @@ def _count_steps(bucket: dict[Token, int]) -> None:
 _join_of = itemgetter(0)
 
 
-def _level(hit: tuple[int, Bag, Token]) -> int:
+def _level(hit: tuple[int, Any, Token]) -> int:  # Any: as above
     return hit[0]

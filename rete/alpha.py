@@ -90,10 +90,10 @@ class AlphaMemories:
     is looked up once, and tested for those that it could belong to.
     """
 
-    __slots__ = ("_by_feed", "_open", "_plain", "_tested", "_windows", "matching")
+    __slots__ = ("_open", "_plain", "_tested", "_windows", "by_feed", "matching")
 
     def __init__(self, *, by_feed: bool) -> None:
-        self._by_feed = by_feed
+        self.by_feed = by_feed
         self._plain: TemplateTable[AlphaMemory] = TemplateTable()
         self._open: dict[Bound, TemplateTable[AlphaMemory]] = {}
         """By the shape that their templates have when constants are put back."""
@@ -166,7 +166,7 @@ class AlphaMemories:
 
     def _choose_matching(self) -> None:
         # Most networks have nothing but templates, and look a fact up with one call.
-        self.matching = self._matching_narrowed if self._tested else self._of_templates if self._by_feed else self._plain.matching
+        self.matching = self._matching_narrowed if self._tested else self._of_templates if self.by_feed else self._plain.matching
 
     def _matching_narrowed(self, fact: Fact) -> list[AlphaMemory]:
         found = self._of_templates(fact)
@@ -197,7 +197,7 @@ class AlphaMemories:
 
     def _kept(self, template: AnyTemplate) -> AnyTemplate:
         """The template as memories are kept by it."""
-        return template.closed if isinstance(template, OpenTemplate) and not self._by_feed else template
+        return template.closed if isinstance(template, OpenTemplate) and not self.by_feed else template
 
     def _of_template(self, template: AnyTemplate) -> AlphaMemory | None:
         if isinstance(template, OpenTemplate):

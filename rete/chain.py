@@ -6,7 +6,7 @@ values of the variables that it binds. Names are gone: two queries that differ i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,15 +22,19 @@ class JoinSpec:
     """Join tokens with the facts of one alpha memory.
 
     ``token_key`` positions of the token equal ``fact_key`` positions of the fact; ``new`` positions of the fact extend the token.
+    ``tests`` are made of the extended token, at these places of it, by whoever stands below.
     """
 
     alpha: AlphaSpec
     token_key: tuple[int, ...]
     fact_key: tuple[int, ...]
     new: tuple[int, ...]
+    tests: tuple[tuple[Test, tuple[int, ...]], ...] = ()
 
 
 Estimate: TypeAlias = Callable[[AlphaSpec], int]
+TESTED = 16
+"""Of so many facts of a condition one is taken to pass a test with a constant, where the order of joins depends on it."""
 NO_TESTS: Mapping[Condition, tuple[Test, ...]] = {}
 
 
@@ -69,11 +73,18 @@ def joins_of(
     layout: tuple[str, ...],
     estimate: Estimate,
     tests: Mapping[Condition, tuple[Test, ...]] = NO_TESTS,
+    tested: Collection[Condition] = (),
 ) -> Chain:
-    """The joins to append to tokens of this layout, in the order that ``estimate`` decides. Alpha memories make the ``tests``."""
+    """The joins to append to tokens of this layout, in the order that ``estimate`` decides. Alpha memories make the ``tests``.
+    Facts of conditions in ``tested`` meet only those tokens whose tests they may pass."""
     specs: list[JoinSpec] = []
     alphas = {condition: alpha_of(condition, tests.get(condition, ())) for condition in conditions}
-    for condition in ordered(conditions, set(layout), lambda condition: estimate(alphas[condition])):
+
+    def facts_met(condition: Condition) -> int:
+        facts = estimate(alphas[condition])
+        return facts // TESTED if condition in tested else facts
+
+    for condition in ordered(conditions, set(layout), facts_met):
         bound = [(layout.index(name), position) for name, position in condition.variables if name in layout]
         new = [(name, position) for name, position in condition.variables if name not in layout]
         specs.append(

@@ -39,6 +39,11 @@ class Parameter(Variable):
     def __init__(self, number: int) -> None:
         super().__init__(f"${number}")
 
+    @classmethod
+    def of_name(cls, name: str) -> Parameter:
+        """The one of a name that :func:`is_parameter`."""
+        return cls(int(name[1:]))
+
     @property
     def number(self) -> int:
         """Which of the arguments stands here, counted from 0."""

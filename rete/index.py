@@ -54,15 +54,19 @@ def enter(bags: dict[Any, Bag], key: Any, item: Token, weight: int) -> None:
 class Index:
     """The facts of one alpha memory by the values at some positions."""
 
-    __slots__ = ("_joins", "extension_of", "key_of", "rows", "waiting")
+    __slots__ = ("_alone", "_joins", "_shared", "extension_of", "key_of", "rows", "waiting")
 
     def __init__(self, fact_key: tuple[int, ...], new: tuple[int, ...]) -> None:
         self.key_of = key_getter(fact_key)
         self.extension_of = tuple_getter(new)
         self.rows: dict[Any, Bag] = {}
-        self.waiting: list[tuple[int, dict[Any, Bag]]] = []
-        """(level, buckets by key), one entry per level in use."""
+        self.waiting: list[tuple[int, dict[Any, Any]]] = []  # Any: bags, and what else joins that wait alone have for one
+        """(level, buckets by key), one entry for the joins of a level, and one for each that waits alone."""
+        self._shared: dict[int, dict[Any, Bag]] = {}
+        """The buckets of the joins of a level."""
         self._joins: dict[int, int] = {}
+        """How many those are."""
+        self._alone = 0
 
     def enter_fact(self, fact: Fact) -> None:
         """A fact comes."""
@@ -77,17 +81,22 @@ class Index:
     def join_level(self, level: int) -> dict[Any, Bag]:
         """The buckets of one level, for one more join of that level."""
         self._joins[level] = self._joins.get(level, 0) + 1
-        for known, buckets in self.waiting:
-            if known == level:
-                return buckets
+        if level not in self._shared:
+            self._shared[level] = {}
+            self.waiting.append((level, self._shared[level]))
+        return self._shared[level]
+
+    def join_alone(self, level: int) -> dict[Any, Bag]:
+        """Buckets for one join of that level, which shares them with no other."""
         made: dict[Any, Bag] = {}
         self.waiting.append((level, made))
+        self._alone += 1
         return made
 
     @property
     def joins(self) -> int:
         """How many joins use it."""
-        return sum(self._joins.values())
+        return sum(self._joins.values()) + self._alone
 
     def is_last(self, level: int) -> bool:
         """Whether one join is left of this level: what waits there goes with it."""
@@ -98,4 +107,12 @@ class Index:
         self._joins[level] -= 1
         if not self._joins[level]:
             del self._joins[level]
-            self.waiting = [entry for entry in self.waiting if entry[0] != level]
+            self._leave(self._shared.pop(level))
+
+    def leave_alone(self, buckets: dict[Any, Bag]) -> None:
+        """A join that had these to itself goes."""
+        self._alone -= 1
+        self._leave(buckets)
+
+    def _leave(self, buckets: dict[Any, Bag]) -> None:
+        self.waiting = [entry for entry in self.waiting if entry[1] is not buckets]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from .alpha import AlphaMemory
 from .index import Fact
 from .production import Production, Row
+from .waiting_tokens import WaitingTokens
 
 
 def rows_of_last_conditions(memories: Iterable[AlphaMemory], event: Fact) -> list[tuple[Production, list[tuple[Row, int]]]] | None:
@@ -23,7 +24,7 @@ def rows_of_last_conditions(memories: Iterable[AlphaMemory], event: Fact) -> lis
         for index in memory.indexes.values():
             for _, buckets in index.waiting:
                 bucket = buckets.get(index.key_of(event))
-                if bucket is None:
+                if bucket is None or (type(bucket) is WaitingTokens and not bucket.partners(index.extension_of(event))):
                     continue
                 # Several tokens, or several conditions, may give a query the same row twice: that is added up elsewhere.
                 if found or type(bucket) is not tuple or not bucket[0].ends:

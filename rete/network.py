@@ -33,7 +33,8 @@ from .chain import Estimate, check_group
 from .compile.build import Builder
 from .compile.parameters import Instance, Parameters
 from .compile.scope import parameters
-from .compile.substitution import bound, can_share, conditions_of
+from .compile.sharing import can_share, fixed_parameters
+from .compile.substitution import bound, conditions_of
 from .compile.wiring import FactsOf, Wiring
 from .conditions import AlphaSpec, Group, Parameter, is_parameter
 from .errors import BadQuery, TooManyTokens
@@ -176,6 +177,10 @@ class Network:
     def has_template(self, tree: Group | Algebra, arguments: Token, select: Sequence[str]) -> bool:
         """Whether some query like :meth:`subscribe_template` would add is there."""
         return (tree, tuple(select), len(arguments)) in self._templates
+
+    def fixed_parameters(self, tree: Group | Algebra, arguments: Token) -> frozenset[int]:
+        """The numbers of a template's parameters that are to be constants here (:mod:`rete.compile.sharing`)."""
+        return fixed_parameters(tree, arguments, by_feed=self._memories.by_feed)
 
     def _template(self, key: Hashable, tree: Group | Algebra, arguments: Token, select: Sequence[str]) -> Parameters:
         width = len(arguments)

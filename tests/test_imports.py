@@ -22,7 +22,7 @@ MAY_IMPORT = {
 """HOUSE_STYLE section 1. ``gsg/cli`` may also import doors and the simulation, inside functions."""
 
 ROOMS: dict[str, set[str]] = {
-    "rete/operators": set(),
+    "rete/operators": {"rete/predicates"},
     "rete/compile": {"rete/operators"},
     "rete/explain": {"rete/operators", "rete/compile"},
     "rete/predicates": set(),

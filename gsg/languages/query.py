@@ -51,6 +51,13 @@ class Query:
         """The same query with its constants put back."""
         return Query(rete.bound(self.body, self.arguments), self.select) if self.arguments else self
 
+    def bound_at(self, numbers: frozenset[int]) -> Query:
+        """The same query with these of its constants put back."""
+        kept = [number for number in range(len(self.arguments)) if number not in numbers]
+        place = {number: rete.Parameter(at) for at, number in enumerate(kept)}
+        fillers = tuple([place.get(number, argument) for number, argument in enumerate(self.arguments)])
+        return Query(rete.bound(self.body, fillers), self.select, tuple([self.arguments[number] for number in kept]))
+
     @classmethod
     def selecting_all(cls, group: rete.Group) -> Query:
         """A query whose rows bind every variable of the conditions outside NOT, in order of appearance.

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from rete import algebra
 from rete.compile.scope import in_scope
+from rete.conditions import is_parameter
 
 from .expressions.aggregates import Aggregated
 from .expressions.tree import Name
@@ -92,7 +93,7 @@ def _place(aggregate: algebra.Aggregate) -> str:
 
 
 def _missing(names: Iterable[str], bound: frozenset[str], place: str) -> Iterator[_Found]:
-    return ((name, place, bound) for name in names if name not in bound)
+    return ((name, place, bound) for name in names if name not in bound and not is_parameter(name))
 
 
 def _is_of_groups(tree: algebra.Algebra) -> bool:

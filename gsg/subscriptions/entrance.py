@@ -15,6 +15,9 @@ SHARE_FROM = 8
 """Queries of one template that are entered each by itself; further ones share a network. That has the facts of all their constants:
 a single query should not pay for those of which nobody asks."""
 
+MAX_KNOWN = 1_024
+"""Templates of which it is kept which constants may differ."""
+
 
 class Entrance:
     """Where the queries of one network come in and go out.
@@ -27,6 +30,8 @@ class Entrance:
         self._network = network
         self._alone: dict[rete.Production, Query] = {}
         self._counts: Counter[tuple[object, tuple[str, ...]]] = Counter()
+        self._fixed: dict[object, frozenset[int]] = {}
+        """By template: in which of their constants its queries do not differ. Limit: MAX_KNOWN; the oldest goes."""
 
     def enter(
         self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS, at_once: int = rete.UNLIMITED
@@ -35,6 +40,7 @@ class Entrance:
 
         Raises BadQuery and TooManyTokens; rete.TakesLong where a query that is entered by itself takes more than ``at_once`` steps.
         """
+        query = self._with_fixed(query)
         if query.arguments and self._is_shared(query):
             with refusing_bad_queries():
                 return self._network.subscribe_template(query.body, query.arguments, query.select, listener, max_tokens=max_tokens)
@@ -43,6 +49,16 @@ class Entrance:
             self._alone[production] = query
             self._counts[query.body, query.select] += 1
         return production, production.first_rows()
+
+    def _with_fixed(self, query: Query) -> Query:
+        """The query with those constants in their places in which queries of this network do not differ."""
+        fixed = self._fixed.get(query.body)
+        if query.arguments and fixed is None:
+            fixed = self._network.fixed_parameters(query.body, query.arguments)
+            self._fixed[query.body] = fixed
+            if len(self._fixed) > MAX_KNOWN:
+                del self._fixed[next(iter(self._fixed))]
+        return query.bound_at(fixed) if fixed else query
 
     def _is_shared(self, query: Query) -> bool:
         if self._network.has_template(query.body, query.arguments, query.select):

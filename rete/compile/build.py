@@ -61,7 +61,7 @@ from ..operators.union import Both
 from ..operators.values import InlineRows
 from .paths import FRESH, Is, Same, nullable, without_steps
 from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
-from .stream import Stream, Tests, at_memories, both, pairing_of, split
+from .stream import Stream, Tests, at_memories, both, pairing_of, split, tested_by_arguments, with_tests
 from .stream_nodes import StreamNodes
 from .substitution import without_names
 
@@ -146,19 +146,19 @@ class Builder(StreamNodes):
 
     def _basic(self, conditions: tuple[Condition, ...], context: Stream, tests: Tests) -> Stream:
         at_alpha, waiting = at_memories(conditions, tests)
-        chain = joins_of(conditions, context.layout, self._estimate, at_alpha)
+        chain = joins_of(conditions, context.layout, self._estimate, at_alpha, tested_by_arguments(conditions, waiting))
         layout = chain.layout
         known = len(context.layout)
         stream = context
         for spec in (None, *chain.specs):
-            if spec is not None:
-                known += len(spec.new)
-                node = self._join_below(stream.node, spec)
-                self.made.append(node)
-                stream = Stream(node, layout[:known], stream.certain | frozenset(layout[len(stream.layout) : known]))
+            known += 0 if spec is None else len(spec.new)
             later = set(layout[known:])
             ready = tuple(test for test in waiting if later.isdisjoint(test.names))
             waiting = [test for test in waiting if not later.isdisjoint(test.names)]
+            if spec is not None:
+                node = self._join_below(stream.node, with_tests(spec, ready, layout[:known]))
+                self.made.append(node)
+                stream = Stream(node, layout[:known], stream.certain | frozenset(layout[len(stream.layout) : known]))
             stream = self._filtered(stream, ready)
         return stream
 
@@ -168,7 +168,8 @@ class Builder(StreamNodes):
                 raise BadQuery(f"a row of {len(row)} values for {len(tree.names)} names; expected as many")
         shared = tuple((context.place(name), at) for at, name in enumerate(tree.names) if name in context.layout)
         new = tuple(at for at, name in enumerate(tree.names) if name not in context.layout)
-        node = self._operator(InlineRows, context.node, tree.rows, shared, new)
+        given = tuple((Parameter.of_name(name), context.place(name)) for name in sorted(parameters(tree)))
+        node = self._operator(InlineRows, context.node, tree.rows, shared, new, given)
         return Stream(node, context.layout + tuple(tree.names[at] for at in new), context.certain | certain(tree))
 
     def _join(self, left: Algebra, right: Algebra, context: Stream, tests: Tests) -> Stream:
@@ -176,7 +177,8 @@ class Builder(StreamNodes):
         right = without_steps(right) if isinstance(right, Path) else right
         if isinstance(left, Basic) and isinstance(right, Basic):
             return self._basic(left.conditions + right.conditions, context, tests)
-        for one, other in ((left, right), (right, left)):
+        # Rows of constants come first: what follows is looked up by them.
+        for one, other in ((right, left), (left, right)) if isinstance(right, Values) else ((left, right), (right, left)):
             if isinstance(other, Basic | Values) and set(in_scope(one)) & set(in_scope(other)) <= certain(one):
                 early, late = split(tests, certain(one), in_scope(Join(left, right)), context)
                 return self._build(other, self._build(one, context, early), late)

@@ -71,8 +71,10 @@ def parameters(tree: Algebra) -> frozenset[str]:
             return frozenset(name for condition in conditions for name, _ in condition.variables if is_parameter(name))
         case Path(subject, _, object_):
             return frozenset(end.name for end in (subject, object_) if isinstance(end, Parameter))
+        case Values(_, rows):
+            return frozenset(item.name for row in rows for item in row if isinstance(item, Parameter))
         case _:
-            return frozenset[str]().union(*map(parameters, parts_of(tree).values()))
+            return frozenset(filter(is_parameter, _reads(tree))).union(*map(parameters, parts_of(tree).values()))
 
 
 def predicates(path: PathStep) -> Iterator[object]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import filterfalse
 from typing import TypeAlias
 
+from ..chain import JoinSpec
 from ..conditions import Condition, is_parameter
 from ..functions import Test, is_portable
 from ..operators.join import Node
@@ -55,6 +57,22 @@ def at_memories(conditions: tuple[Condition, ...], tests: Tests) -> tuple[dict[C
 
 def _variables(condition: Condition) -> list[tuple[str, int]]:
     return [(name, place) for name, place in condition.variables if not is_parameter(name)]
+
+
+def tested_by_arguments(conditions: tuple[Condition, ...], tests: Iterable[Test]) -> frozenset[Condition]:
+    """The conditions that bind all that some test reads beside arguments of queries."""
+    read = [names for test in tests if (names := set(filterfalse(is_parameter, test.names))) and len(names) < len(test.names)]
+    return frozenset(
+        condition for condition in conditions if any(names <= {name for name, _ in condition.variables} for names in read)
+    )
+
+
+def with_tests(spec: JoinSpec, tests: Tests, layout: tuple[str, ...]) -> JoinSpec:
+    """A join with those of the tests below it that read arguments of queries and what its facts append: by what they require its
+    tokens wait (:mod:`rete.waiting_tokens`). ``layout`` is that of the tokens that it emits."""
+    new = frozenset(layout[len(layout) - len(spec.new) :])
+    able = [test for test in tests if any(map(is_parameter, test.names)) and not new.isdisjoint(test.names)]
+    return replace(spec, tests=tuple((test, tuple(map(layout.index, test.names))) for test in able)) if able else spec
 
 
 def split(tests: Tests, bound: frozenset[str], names: Iterable[str], context: Stream) -> tuple[Tests, Tests]:

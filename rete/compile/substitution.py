@@ -8,7 +8,7 @@ from operator import is_not
 from typing import Any, TypeVar
 
 from ..algebra import Algebra, Basic, Exists, Extend, Filter, LeftJoin, Path, Values, parts_of
-from ..conditions import Condition, Group, OpenTemplate, Parameter, Variable, is_parameter
+from ..conditions import Condition, Group, Parameter, Variable, is_parameter
 from ..functions import with_constants
 from ..index import Token
 
@@ -83,8 +83,3 @@ def conditions_of(body: Group | Algebra) -> Iterator[Condition]:
         yield from body.conditions
     for part in parts_of(body).values():
         yield from conditions_of(part)
-
-
-def can_share(body: Group | Algebra) -> bool:
-    """Whether queries of this template can have one network. A window is one of events with the query's own constants."""
-    return not any(condition.window and isinstance(condition.template, OpenTemplate) for condition in conditions_of(body))

@@ -12,7 +12,7 @@ from ..alpha import AlphaMemories, AlphaMemory, WindowMemory
 from ..chain import JoinSpec
 from ..conditions import AlphaSpec
 from ..index import Fact
-from ..operators.join import Caps, Join, Node
+from ..operators.join import Caps, Join, Node, RequiringJoin
 from ..operators.operator import Operator
 
 FactsOf: TypeAlias = Callable[[AlphaSpec], Iterable[Fact]]
@@ -37,7 +37,8 @@ class Wiring:
         index, is_new = memory.acquire(spec.fact_key, spec.new)
         if is_new:
             self._caps.load_index(index, self._held(memory, spec.alpha))
-        join = parent.shared[spec] = Join(parent, spec, index)
+        kind = RequiringJoin if spec.tests else Join
+        join = parent.shared[spec] = kind(parent, spec, index)
         self._caps.replay_into(join.wait, parent)
         parent.add_child(join)
         return join

@@ -14,12 +14,17 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
-from ..bag import bag_of, items_of
+from ..bag import Bag, bag_of, items_of
 from ..chain import JoinSpec
+from ..conditions import Parameter
 from ..errors import TooManySteps
+from ..functions import Test, requirements_of, with_constants
 from ..index import Fact, Index, Token, enter, key_getter
+from ..predicates import Required
+from ..waiting_tokens import enter_waiting
 
 UNLIMITED = sys.maxsize
 MUTED = -1
@@ -217,7 +222,7 @@ class Root(Node):
 class Join(Node):
     """Extend each token by the facts of an alpha memory that agree with it."""
 
-    __slots__ = ("_key_of", "_me", "_rows", "_waiting", "index", "parent", "spec")
+    __slots__ = ("_enter", "_key_of", "_me", "_rows", "_waiting", "index", "parent", "spec")
 
     keeps_columns: ClassVar[bool] = True
 
@@ -228,12 +233,16 @@ class Join(Node):
         self.index = index
         self._rows = index.rows
         self._key_of = key_getter(spec.token_key)
-        self._waiting = index.join_level(self.level)
+        self._waiting, self._enter = self._buckets()
         self._me = (self,)
+
+    def _buckets(self) -> tuple[dict[Any, Bag], Callable[[dict[Any, Bag], Any, Token, int], None]]:  # Any: keys of any kind
+        """Where its tokens wait, together with those of other joins of its level, and how one comes in or goes."""
+        return self.index.join_level(self.level), enter
 
     def wait(self, token: Token, weight: int) -> None:
         """Like :meth:`left`, while there is nobody who would hear."""
-        enter(self._waiting, self._key_of(token), self._me + token, weight)
+        self._enter(self._waiting, self._key_of(token), self._me + token, weight)
         self.count_tokens(weight)
 
     def left(self, token: Token, weight: int) -> None:
@@ -242,7 +251,7 @@ class Join(Node):
         if weight == 1 and key not in waiting:
             waiting[key] = self._me + token
         else:
-            enter(waiting, key, self._me + token, weight)
+            self._enter(waiting, key, self._me + token, weight)
         self.held = held = self.held + weight
         if held > self.limit:
             self.caps.judge_holder(self)
@@ -290,6 +299,9 @@ class Join(Node):
                 elif len(kept) < (1 if isinstance(bag, tuple) else len(bag)):
                     self._waiting[key] = bag_of(kept)
         self.index.leave_level(self.level)
+        self._let_go()
+
+    def _let_go(self) -> None:
         # A node refers to itself: what is large must not wait with it for the cyclic garbage collector.
         self._rows = {}
         self._waiting = {}
@@ -303,3 +315,32 @@ class Join(Node):
         except Stopped:
             return False
         return True
+
+
+class RequiringJoin(Join):
+    """A join whose tokens wait by what the tests of ``spec.tests`` require, which read arguments of queries and are made below it
+    (:mod:`rete.waiting_tokens`)."""
+
+    __slots__ = ()
+
+    def _buckets(self) -> tuple[dict[Any, Bag], Callable[[dict[Any, Bag], Any, Token, int], None]]:  # Any: keys of any kind
+        return self.index.join_alone(self.level), partial(enter_waiting, requires=self.required_by)
+
+    def required_by(self, partner: Token) -> Iterator[Required[int]]:
+        """What the tests of a token that waits require of what a fact appends, by the place there."""
+        token = partner[1:]
+        for test, places in self.spec.tests:
+            place_of = dict(zip(test.names, places, strict=True))
+
+            def argument(item: object, place_of: dict[str, int] = place_of) -> object:
+                return token[place_of[item.name]] if isinstance(item, Parameter) else item
+
+            made: Test = with_constants(test, argument)
+            for at, requirement in requirements_of(made):
+                place = place_of[made.names[at]] - len(token)
+                if place >= 0:
+                    yield place, requirement
+
+    def forget(self) -> None:
+        self.index.leave_alone(self._waiting)
+        self._let_go()

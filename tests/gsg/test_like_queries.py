@@ -9,7 +9,7 @@ import pytest
 from peers import Reader, quiet, simulate
 
 from dht.simnet import SimNet
-from gsg import Peer, Row, Sign, Space, Symbol
+from gsg import IRI, Peer, Row, Sign, Space, Symbol
 from gsg.tuples.terms import XSD, Term, literal
 
 MANY = 50
@@ -35,14 +35,44 @@ FAMILIES: dict[str, Callable[[int], str]] = {
     "join": lambda n: f"(temp, ?r, ?t), (?r, room, ?s) FILTER ?t > {n % 30} && ?s != r{n % 4}",
     "optional": lambda n: f"(?r, room, ?s) OPTIONAL {{ (temp, ?r, ?t) FILTER ?t > {n % 30} }}",
     "not": lambda n: f"(?r, room, ?s), NOT {{ (temp, ?r, ?t) FILTER ?t > {n % 30} }}",
+    "nothing to look up": lambda n: f"(temp, ?r, ?t) FILTER ?t != {n % 30}",
+    "difference": lambda n: f"(temp, ?r, ?t), (temp, ?s, ?u) FILTER ?t - ?u > {n % 30}",
+    "two tests": lambda n: f"(temp, ?r, ?t), (?r, room, ?s), (temp, ?s, ?u) FILTER ?t > {n % 30} && ?u < {n % 20}",
+    "room and computed": lambda n: f"(temp, r{n % 4}, ?t) LET ?u = ?t * {n % 7} FILTER ?u > {n % 50}",
+    "union": lambda n: f"{{ (temp, ?r, ?t) }} UNION {{ (?r, room, ?s), (temp, ?s, ?t) }} FILTER ?t > {n % 30}",
+    "test of an optional": lambda n: f"(?r, room, ?s) OPTIONAL {{ (temp, ?s, ?t) }} FILTER ?t > {n % 30}",
+    "exists": lambda n: f"SELECT ?r {{ ?r <urn:room> ?s FILTER EXISTS {{ ?s <urn:temp> ?t FILTER(?t > {n % 30}) }} }}",
+    "greatest": lambda n: f"SUBSCRIBE MAX(?t) AS ?m {{ (temp, ?r, ?t) FILTER ?t < {n % 30} }}",
+    "first": lambda n: f"SUBSCRIBE ?r, ?t {{ (temp, ?r, ?t) FILTER ?t < {n % 30} }} ORDER BY ?t, ?r LIMIT 2",
+    "rows": lambda n: f"SELECT ?r ?t {{ ?r <urn:temp> ?t VALUES ?r {{ <urn:r{n % 4}> <urn:r{n % 3}> }} }}",
+    "rows and test": lambda n: (
+        f"SELECT ?r ?t {{ ?r <urn:temp> ?t VALUES (?r ?x) {{ (<urn:r{n % 4}> {n}) }} FILTER(?t < {n % 30}) }}"
+    ),
+    "rows alone": lambda n: f"SELECT ?t ?x {{ ?r <urn:temp> ?t VALUES ?x {{ {n} }} }}",
+    "minus": lambda n: f"SELECT ?r ?s {{ ?r <urn:room> ?s MINUS {{ ?r <urn:temp> ?t FILTER(?t > {n % 30}) }} }}",
+    "inner query": lambda n: (
+        f"SELECT ?r ?c {{ ?r <urn:room> ?s {{ SELECT ?s (COUNT(?t) AS ?c) {{ ?s <urn:temp> ?t FILTER(?t > {n % 30}) }} "
+        f"GROUP BY ?s }} FILTER(?c > {n % 2}) }}"
+    ),
+    "path and test": lambda n: f"SELECT ?r ?s ?t {{ ?r <urn:room>+ ?s . ?s <urn:temp> ?t FILTER(?t > {n % 30}) }}",
+    "end of a path and test": lambda n: (
+        f"SELECT ?r ?t {{ ?r <urn:room>+ <urn:r{n % 4}> . ?r <urn:temp> ?t FILTER(?t > {n % 30}) }}"
+    ),
     "count": lambda n: f"SUBSCRIBE ?r, COUNT(?t) AS ?c {{ (temp, ?r, ?t) FILTER ?t > {n % 20} }} GROUP BY ?r HAVING ?c > {n % 3}",
 }
 
 
+def language_of(family: str) -> str:
+    return "sparql" if FAMILIES[family](0).startswith("SELECT") else "gsg"
+
+
 def fact(rng: Random) -> tuple[object, ...]:
     room = Symbol(f"r{rng.randrange(4)}")
+    node = IRI(f"urn:r{rng.randrange(4)}")
     return rng.choice(
         [
+            (node, IRI("urn:temp"), rng.randrange(-2, 36)),
+            (node, IRI("urn:room"), IRI(f"urn:r{rng.randrange(4)}")),
             (TEMP, room, rng.choice([rng.randrange(-2, 36), 20.5, "20", Symbol("pi")])),
             (NAME, room, rng.choice([f"a{rng.randrange(40)}", f"b{rng.randrange(40)}", rng.randrange(6)])),
             (SEEN, room, date(rng.randrange(1, 29))),
@@ -59,7 +89,7 @@ def test_like_queries_answer_together_what_each_answers_alone(family: str, seed:
 
     def subscribe(space: Space, n: int, where: str) -> object:
         told = heard.setdefault((n, where), [])
-        return space.subscribe(FAMILIES[family](n), callback=lambda sign, row: told.append((sign, row)))
+        return space.subscribe(FAMILIES[family](n), language_of(family), callback=lambda sign, row: told.append((sign, row)))
 
     together = Space()
     alone = {n: Space() for n in range(MANY)}
@@ -91,7 +121,7 @@ def test_like_queries_answer_together_what_each_answers_alone(family: str, seed:
     assert together._network.is_empty
 
 
-@pytest.mark.parametrize("family", ["threshold", "room and threshold", "range", "one of", "part", "date", "join"])
+@pytest.mark.parametrize("family", ["threshold", "room and threshold", "range", "one of", "part", "date", "join", "two tests"])
 def test_peers_answer_like_queries_as_one_space(family: str) -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         rng = Random(7)

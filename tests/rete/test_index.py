@@ -57,3 +57,16 @@ def test_joins_of_one_level_share_buckets_until_the_last_leaves() -> None:
     assert [level for level, _ in index.waiting] == [1, 2]
     index.leave_level(1)
     assert [level for level, _ in index.waiting] == [2]
+
+
+def test_a_join_that_waits_alone_shares_no_buckets_and_takes_its_own_away() -> None:
+    index = Index((0,), (1,))
+    shared, alone, other = index.join_level(1), index.join_alone(1), index.join_alone(1)
+
+    assert len({id(shared), id(alone), id(other), id(index.join_level(1))}) == 3
+    assert index.joins == 4
+    index.leave_alone(alone)
+    assert [buckets is other or buckets is shared for _, buckets in index.waiting] == [True, True]
+    index.leave_level(1)
+    index.leave_level(1)
+    assert [buckets is other for _, buckets in index.waiting] == [True]

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from rete.conditions import Parameter, is_parameter
+
 from ...tuples.terms import Term
 
 
@@ -79,17 +81,27 @@ OPEN = frozenset(("=", "!=", "<", ">", "<=", ">=", "IN", "+", "-", "*", "/", "ST
 def replace_constants(
     expression: Expression, replacement: Callable[[Any], Any]
 ) -> Expression:  # Any: terms, or what stands for them
-    """The expression with something else in the place of constants that are arguments of OPEN calls."""
+    """The expression with something else in the place of constants that are arguments of OPEN calls.
+
+    A :class:`rete.Parameter` stands there as the name that it has, since it is a variable that is bound outside; where one stands
+    already, it is given to ``replacement`` like a constant.
+    """
     if not isinstance(expression, Call):
         return expression
     is_open = expression.function in OPEN
-    arguments = tuple(
-        (Constant(replacement(argument.term)) if is_open else argument)
-        if isinstance(argument, Constant)
-        else replace_constants(argument, replacement)
-        for argument in expression.arguments
-    )
+    arguments = tuple([_replaced(argument, replacement, is_open=is_open) for argument in expression.arguments])
     return Call(expression.function, arguments)
+
+
+def _replaced(argument: Expression, replacement: Callable[[Any], Any], *, is_open: bool) -> Expression:  # Any: as above
+    match argument:
+        case Constant(term):
+            made = replacement(term) if is_open else term
+        case Name(name) if is_parameter(name):
+            made = replacement(Parameter.of_name(name))
+        case _:
+            return replace_constants(argument, replacement)
+    return Name(made.name) if isinstance(made, Parameter) else Constant(made)
 
 
 MAX_CONJUNCTS = 16

@@ -30,8 +30,8 @@ _DECIMAL = r"-?(?:0|[1-9][0-9]{0,17})\.[0-9]{1,18}"
 # Strings and IRIs are taken wherever they stand, as the languages' own lexers do, so that none begins inside another. The rest must
 # stand between what cannot be part of it.
 _SCRIPT = re.compile(
-    rf"({_STRING}|\^?{_SINGLE}|{_IRI}|(?<=[(,\s])(?:\^?[^\W\d]\w*(?:-\w+)*)(?=\s*[,)])"
-    rf"|(?<=[(,\s=<>])(?:{_DECIMAL}|{_INTEGER})(?=\s*(?:[,)}}]|&&|\|\||\Z)))"
+    rf"({_STRING}|\^?{_SINGLE}|{_IRI}|(?<=[(,\s])(?:\^?[^\W\d]\w*(?:-\w+)*)(?=\s*(?:[,)}}]|&&|\|\||\Z))"
+    rf"|(?<=[(,\s=<>])(?:{_DECIMAL}|{_INTEGER})(?=[\s,)}}]|&&|\|\||\Z))"
 )
 _SPARQL = re.compile(
     rf"({_STRING}|{_SINGLE}|{_IRI}"

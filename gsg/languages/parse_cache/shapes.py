@@ -1,20 +1,19 @@
 """What a query's text says wherever its constants are others: found by one probe, then filled in without a parser.
 
-A *probe* is a text with a marker of its own in the place of each constant. A marker that stands in the probe's conditions, and
-nowhere else, is where a constant may be put; with the constants of the text put back there, the probe must say just what the text
-says. Everything else of a text belongs to its shape.
+A *probe* is a text with a marker of its own in the place of each constant. A marker that stands in the probe's conditions, tests,
+computations or inline data, and nowhere else, is where a constant may be put; with the constants of the text put back there, the
+probe must say just what the text says. Everything else of a text belongs to its shape.
 
 A place whose constants have been seen to differ becomes a :class:`rete.Parameter`, so that such queries are one template with
-arguments (see :class:`gsg.languages.query.Query`). The others stay what they are, since a memory of few facts is a better one; and
-so do predicates, and one constant of each condition.
+arguments (see :class:`gsg.languages.query.Query`); in which of them queries of one network differ, the network decides. The others
+stay what they are, since a memory of few facts is a better one; and so do predicates, and one constant of each condition.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
-from enum import Enum, auto
 from typing import TypeAlias
 
 import rete
@@ -36,28 +35,20 @@ class Shape:
     """Queries that are made from constants.
 
     ``body`` has parameter number n in the place ``places[n]``. A *variant* is a body in which only those places that were chosen
-    are parameters, numbered anew, and the others in conditions have their constants. Those of tests and computations are put in for
-    each query.
+    are parameters, numbered anew, and the others have their constants.
     """
 
-    __slots__ = ("_arguments", "_body", "_chosen", "_filled", "_kept", "_makes", "_select", "_variants", "places")
+    __slots__ = ("_arguments", "_body", "_chosen", "_kept", "_makes", "_select", "_variants", "places")
 
     def __init__(self, body: Body, select: tuple[str, ...], makes: dict[int, Make]) -> None:
         self.places = tuple(makes)
-        in_functions = (item for item, where in _items(body) if where is _Stands.IN_FUNCTION)
-        filled = {item.number for item in in_functions if isinstance(item, rete.Parameter)}
-        self._filled = tuple((place, make) for number, (place, make) in enumerate(makes.items()) if number in filled)
         self._makes = makes
         self._body = body
         self._select = select
         self._variants: OrderedDict[tuple[str, ...], Body] = OrderedDict()
         self._chosen: frozenset[int] = frozenset()
         self._arguments: tuple[tuple[int, Make], ...] = ()
-        self._kept = self._in_conditions(self.places)
-
-    def _in_conditions(self, places: Iterable[int]) -> tuple[int, ...]:
-        filled = dict(self._filled)
-        return tuple(place for place in places if place not in filled)
+        self._kept = self.places
 
     def query(self, constants: Sequence[str]) -> Query:
         """The query of these constants."""
@@ -65,19 +56,14 @@ class Shape:
         body = self._variants.get(kept)
         if body is None:
             body = self._variant(constants, kept)
-        arguments = tuple([make(constants[place]) for place, make in self._arguments])
-        if self._filled:
-            # Parameters stay; those behind them are for what is put in.
-            terms = [make(constants[place]) for place, make in self._filled]
-            body = rete.bound(body, (*map(rete.Parameter, range(len(arguments))), *terms))
-        return Query(body, self._select, arguments)
+        return Query(body, self._select, tuple([make(constants[place]) for place, make in self._arguments]))
 
     def _variant(self, constants: Sequence[str], kept: tuple[str, ...]) -> Body:
         if len(self._variants) >= DECIDE_AT:
             seen = [*self._variants, kept]
             self._choose(place for number, place in enumerate(self._kept) if len({one[number] for one in seen}) > 1)
             kept = tuple(constants[place] for place in self._kept)
-        numbers = {place: number for number, (place, _) in enumerate((*self._arguments, *self._filled))}
+        numbers = {place: number for number, (place, _) in enumerate(self._arguments)}
         fillers: list[Term | rete.Parameter] = [
             rete.Parameter(numbers[place]) if place in numbers else make(constants[place]) for place, make in self._makes.items()
         ]
@@ -92,7 +78,7 @@ class Shape:
             return
         self._chosen = chosen
         self._arguments = tuple((place, make) for place, make in self._makes.items() if place in chosen)
-        self._kept = self._in_conditions(place for place in self.places if place not in chosen)
+        self._kept = tuple(place for place in self.places if place not in chosen)
         self._variants.clear()
 
     def _keepers(self, wanted: frozenset[int]) -> set[int]:
@@ -138,7 +124,7 @@ def probed(skeleton: Skeleton, constants: list[str], query: Query, places: tuple
 
 def _said(body: Body) -> list[str]:
     """The constants that may be taken out, as text."""
-    return [str(item) for item, where in _items(body) if where is not _Stands.FIXED]
+    return [str(item) for item, is_open in _items(body) if is_open]
 
 
 def _stands_in(kind: str, constant: str, said: list[str]) -> bool:
@@ -156,9 +142,9 @@ def _plain_places(skeleton: Skeleton, probe: Query, markers: Markers) -> dict[in
     """The places whose markers stand where constants may be taken out, and nowhere else."""
     makes: dict[int, Make] = {}
     elsewhere = set(markers.places_in(probe.select))
-    for item, where in _items(probe.body):
+    for item, is_open in _items(probe.body):
         for place in markers.places_in(item):
-            make = markers.make(skeleton.kinds[place], place, item) if where is not _Stands.FIXED else None
+            make = markers.make(skeleton.kinds[place], place, item) if is_open else None
             if make is None:
                 elsewhere.add(place)
             else:
@@ -176,33 +162,22 @@ def _opened(body: Body, markers: Markers, places: tuple[int, ...]) -> Body:
     return rete.replaced(body, opened)
 
 
-class _Stands(Enum):
-    """Where something of a query stands, which says whether another constant may stand there."""
-
-    IN_CONDITION = auto()
-    """Or at the end of a path."""
-    IN_FUNCTION = auto()
-    """A test or a computation; or in inline data."""
-    FIXED = auto()
-    """Where nothing else may."""
-
-
-def _items(part: object) -> Iterator[tuple[object, _Stands]]:
-    """Everything that a query is made of, down to what has no parts that we know."""
+def _items(part: object) -> Iterator[tuple[object, bool]]:
+    """Everything that a query is made of, down to what has no parts that we know, and whether another constant may stand there."""
     if isinstance(part, rete.Condition):
         for position, item in enumerate(part.pattern):
-            yield item, _Stands.FIXED if _is_predicate(position) else _Stands.IN_CONDITION
-        yield part.window, _Stands.FIXED
+            yield item, not _is_predicate(position)
+        yield part.window, False
     elif isinstance(part, algebra.Path):
-        yield from ((end, _Stands.IN_CONDITION) for end in (part.subject, part.object))
+        yield from ((end, True) for end in (part.subject, part.object))
         yield from _items(part.path)
     elif isinstance(part, algebra.Values):
-        yield from ((name, _Stands.FIXED) for name in part.names)
-        yield from ((term, _Stands.IN_FUNCTION) for row in part.rows for term in row)
+        yield from ((name, False) for name in part.names)
+        yield from ((term, True) for row in part.rows for term in row)
     elif hasattr(part, "with_constants"):
         shown: list[object] = []
         rest = part.with_constants(shown.append)
-        yield from ((term, _Stands.IN_FUNCTION) for term in shown)
+        yield from ((term, True) for term in shown)
         yield from _items(rest.expression)
     elif isinstance(part, tuple):
         for each in part:
@@ -211,4 +186,4 @@ def _items(part: object) -> Iterator[tuple[object, _Stands]]:
         for field in fields(part):
             yield from _items(getattr(part, field.name))
     else:
-        yield part, _Stands.FIXED
+        yield part, False

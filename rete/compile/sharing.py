@@ -1,0 +1,80 @@
+"""Which queries can have one network, and in which of their constants they may differ there.
+
+A network that queries share has a token for each of them at its top, so a fact must find the few that it concerns: by a constant of
+a condition, which is the key of a join, or by what a test requires (:mod:`rete.waiting_tokens`). Where neither is so,
+each fact would meet every query, and each query would hold tokens that others hold as well. Such constants stay where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..algebra import Algebra, Basic, Exists, Extend, Filter, Join, LeftJoin, Minus, Path, Union, Values, of_group, parts_of
+from ..conditions import Group, OpenTemplate, Parameter, is_parameter
+from ..functions import Computation, Test, requirements_of, with_constants
+from ..index import Token
+from .scope import parameters
+from .substitution import conditions_of
+
+
+def can_share(body: Group | Algebra) -> bool:
+    """Whether queries of this template can have one network. A window is one of events with the query's own constants."""
+    return not any(condition.window and isinstance(condition.template, OpenTemplate) for condition in conditions_of(body))
+
+
+def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) -> frozenset[int]:
+    """The numbers of parameters that have to be constants in a network that queries share; ``arguments`` are those of one of them.
+
+    In conditions, and at the ends of paths, queries may differ. In tests, computations and inline data they may where these are of
+    conditions alone, and a query finds its facts by something of its own. ``by_feed`` says that facts come by feeds: then a test is
+    made by whoever feeds, for each query by itself.
+    """
+    tree = of_group(body)
+    in_patterns = frozenset[str]().union(*map(parameters, _each(tree, Basic | Path)))
+    others = parameters(tree) - in_patterns
+    if others and not by_feed:
+        functions = list(_functions(tree))
+        inline = frozenset[str]().union(*map(parameters, _each(tree, Values)))
+        is_found = bool(in_patterns or inline) or any(_is_looked_up(function, arguments) for function in functions)
+        if is_found or sum(1 for _ in conditions_of(tree)) == 1:
+            others -= inline.union(*(function.names for function in functions))
+    return frozenset(Parameter.of_name(name).number for name in others)
+
+
+def _each(tree: Algebra, kind: object) -> Iterator[Algebra]:
+    if isinstance(tree, kind):  # type: ignore[arg-type]  # a union of classes
+        yield tree
+    for part in parts_of(tree).values():
+        yield from _each(part, kind)
+
+
+def _functions(tree: Algebra) -> Iterator[Test | Computation]:
+    """The tests and computations that are made of conditions alone."""
+    match tree:
+        case Filter(child, function) | Extend(child, _, function) if _is_of_conditions(child):
+            yield function
+        case LeftJoin(left, right, test) if test is not None and _is_of_conditions(left) and _is_of_conditions(right):
+            yield test
+    for part in parts_of(tree).values():
+        yield from _functions(part)
+
+
+def _is_of_conditions(tree: Algebra) -> bool:
+    """Whether nothing in it is evaluated once for equal ones, as a group is: a test above that would be of all of them."""
+    match tree:
+        case Basic() | Values():
+            return True
+        case Join(one, other) | Union(one, other) | LeftJoin(one, other):
+            return _is_of_conditions(one) and _is_of_conditions(other)
+        case Filter(child) | Extend(child) | Exists(child) | Minus(child):
+            return _is_of_conditions(child)
+        case _:
+            return False
+
+
+def _is_looked_up(function: Test | Computation, arguments: Token) -> bool:
+    """Whether a fact finds the queries that differ in constants of a test."""
+    if not any(map(is_parameter, function.names)):
+        return False
+    made: Test = with_constants(function, lambda item: arguments[item.number] if isinstance(item, Parameter) else item)
+    return bool(requirements_of(made))
