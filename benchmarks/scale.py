@@ -5,7 +5,8 @@
 The queries of a kind differ in constants: thresholds, ranges, dates, texts, lists, joins, and one of each operator. A tuple is
 inserted and retracted again; its cost is half of both. Beside them, in the same run, the naive way, which is to try N closures one
 by one, and for thresholds a sorted list of bounds with bisect. Each answer is counted: where a tuple reaches another number of
-queries than it should, the run ends with status 1.
+queries than it should, the run ends with status 1. Where clipspy is installed (extra ``bench``), CLIPS has the thresholds and the
+ranges as rules, and the same tuples.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 
 import gsg
 from benchmarks.machine import machine
@@ -32,6 +34,9 @@ SOME = 10
 """Queries that a tuple matches."""
 NAIVE_TUPLES = 50
 """As many are tried in the naive way."""
+CLIPS_TUPLES = 400
+MOST_RULES = 10_000
+"""That CLIPS is given: it looks at each of them for each tuple."""
 XSD_DATE = XSD + "date"
 
 Items = tuple[object, ...]
@@ -49,6 +54,8 @@ class Kind:
     facts: tuple[Items, ...] = ()
     """What is there before."""
     language: str = "gsg"
+    clips: Callable[[int], str] | None = None
+    """What a rule of CLIPS says of a value ``?v``."""
 
 
 def _date(day: int) -> object:
@@ -66,6 +73,7 @@ KINDS = [
         lambda i: _symbols("temp", "kitchen", i % 1_000),
         lambda i: _symbols("temp", "kitchen", 1_000 + SOME),
         lambda n: lambda items: type(items[2]) is int and items[2] > 1_000 + n,
+        clips=lambda n: f"(> ?v {1_000 + n})",
     ),
     Kind(
         "range",
@@ -73,6 +81,7 @@ KINDS = [
         lambda i: _symbols("temp", "kitchen", -1 - i),
         lambda i: _symbols("temp", "kitchen", 10 * SOME - 5),
         lambda n: lambda items: type(items[2]) is int and 10 * n <= items[2] < 10 * n + 100,
+        clips=lambda n: f"(<= {10 * n} ?v)&:(< ?v {10 * n + 100})",
     ),
     Kind(
         "date",
@@ -164,6 +173,8 @@ class Figure:
     drop_s: float
     naive_us: float | None
     bisect_us: float | None
+    clips_us: float | None
+    clips_add_s: float | None
     wrong: int
 
 
@@ -194,13 +205,15 @@ def measured(kind: Kind, number: int, tuples: int) -> Figure:
     for subscription in live:
         subscription.close()
     drop_s = time.perf_counter() - began_s
-    naive_us = bisect_us = None
+    naive_us = bisect_us = clips_us = clips_add_s = None
     if kind.naive is not None:
         closures = [kind.naive(n) for n in range(number)]
         naive_us = _naive_us(closures, [kind.none(i) for i in range(min(tuples, NAIVE_TUPLES))])
     if kind.name == "threshold":
         bisect_us = _bisect_us(number, tuples)
-    return Figure(kind.name, number, none_us, some, some_us, add_s, drop_s, naive_us, bisect_us, wrong)
+    if kind.clips is not None and number <= MOST_RULES and find_spec("clips") is not None:
+        clips_us, clips_add_s = _clips(kind.clips, number, [kind.none(i) for i in range(min(tuples, CLIPS_TUPLES))])
+    return Figure(kind.name, number, none_us, some, some_us, add_s, drop_s, naive_us, bisect_us, clips_us, clips_add_s, wrong)
 
 
 def per_tuple_us(space: gsg.Space, tuples: list[Items]) -> float:
@@ -219,6 +232,26 @@ def _naive_us(closures: list[Callable[[Items], bool]], tuples: list[Items]) -> f
             if holds(items):
                 raise AssertionError("it matches none")
     return (time.perf_counter() - began_s) / len(tuples) * 1e6
+
+
+def _clips(test: Callable[[int], str], number: int, tuples: list[Items]) -> tuple[float, float]:
+    """What a tuple costs that none of so many rules matches, in microseconds, and how long adding the rules took, in seconds."""
+    import clips
+
+    environment = clips.Environment()
+    environment.build("(deftemplate t (slot s (type SYMBOL)) (slot p (type SYMBOL)) (slot v (type NUMBER)))")
+    began_s = time.perf_counter()
+    for n in range(number):
+        environment.build(f"(defrule q{n} (t (s temp) (p kitchen) (v ?v&:{test(n)})) => )")
+    add_s = time.perf_counter() - began_s
+    template, temp, kitchen = environment.find_template("t"), clips.Symbol("temp"), clips.Symbol("kitchen")
+    began_s = time.perf_counter()
+    for items in tuples:
+        template.assert_fact(s=temp, p=kitchen, v=items[2]).retract()
+    took_s = time.perf_counter() - began_s
+    if any(True for _ in environment.activations()):
+        raise AssertionError("it matches none")
+    return took_s / (2 * len(tuples)) * 1e6, add_s
 
 
 def _bisect_us(number: int, tuples: int) -> float:
@@ -243,6 +276,7 @@ def show(figures: list[Figure]) -> Iterator[str]:
         if figure.queries == 10_000:
             marks += [f"{what} takes more than {WANTED_ADD_S:g} s" for what, took_s in took(figure) if took_s > WANTED_ADD_S]
         beside = "" if figure.naive_us is None else f"  one by one {figure.naive_us:9,.1f} µs"
+        beside += "" if figure.clips_us is None else f"  CLIPS {figure.clips_us:.1f} µs, add {figure.clips_add_s:.3f} s"
         beside += "" if figure.bisect_us is None else f"  bisect {figure.bisect_us:.2f} µs"
         yield (
             f"{figure.kind:10} {figure.queries:7,}  none {figure.none_us:8.1f} µs ({ratio:6.1f})  {figure.some:2} match "

@@ -2,8 +2,8 @@
 
 In a network that queries share, ``?t > 20`` and ``?t > 30`` are one test of two values: one of the fact, and one of the query's
 arguments, which every token begins with. To emit a fact for each token, and to test them below, would cost it a look at every
-query. So where more than FEW tokens wait for one key, those whose tests a fact may pass are looked up (:mod:`rete.predicates`). The
-tests themselves are made below the join, for some more than they let through may be found.
+query. So where many tokens wait for one key, those whose tests a fact may pass are looked up (:mod:`rete.predicates`). The tests
+themselves are made below the join, for some more than they let through may be found.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .bag import Bag
+from .bag import FEW, Bag
 from .index import Token, enter
-from .predicates import FEW, Required, TestIndex
+from .predicates import Required, TestIndex
 
 Requires = Callable[[Token], Iterable[Required[int]]]
 """What a partner, a token with its join before it, requires of what a fact appends, by the place there."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
@@ -26,6 +27,9 @@ _FIRST_WORD = re.compile(r"(?:[\s\ufeff]|#[^\n]*(?:\n|\Z))*([A-Za-z]+)")
 _SPARQL_WORDS = frozenset(["PREFIX", "BASE", "SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "VERSION"])
 _PREPARED: set[str] = set()
 """Languages of LANGUAGES that need no preparing any more."""
+_PREPARING = threading.Lock()
+"""Held by the thread that prepares a language; others wait for it. Several at once would each build a parser, and CPython 3.11 may
+fail where several threads build syntax trees (python/cpython#106905)."""
 READ_AT_ONCE = 2_000
 """Characters of a query that are read while others wait: some 110 ms at worst, where all are expressions of SPARQL."""
 _Result = TypeVar("_Result")
@@ -39,9 +43,12 @@ def prepare(language: str) -> None:
     An unknown language is for :func:`parse_query` to refuse.
     """
     module = LANGUAGES.get(language)
-    if module is not None and language not in _PREPARED:
-        importlib.import_module(module).prepare()
-        _PREPARED.add(language)
+    if module is None or language in _PREPARED:
+        return
+    with _PREPARING:
+        if language not in _PREPARED:
+            importlib.import_module(module).prepare()
+            _PREPARED.add(language)
 
 
 def is_prepared(language: str) -> bool:

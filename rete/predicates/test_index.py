@@ -15,7 +15,7 @@ from .value_index import ValueIndex
 Thing = TypeVar("Thing", bound=Hashable)
 Place = TypeVar("Place", bound=Hashable)
 
-FEW = 8
+FEW = 2
 """So many things are tried one by one: that is sooner done than to look in an index."""
 MAX_PLACES = 32
 """Places of a tuple at which something waits: each costs every tuple a look. What could wait at another one only is tried."""

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from rete.predicates import FEW, Between, Required
+from rete.bag import FEW
+from rete.predicates import Between, Required
 from rete.waiting_tokens import WaitingTokens, enter_waiting
 
 

@@ -23,6 +23,10 @@ FALSE = Literal("false", XSD_BOOLEAN)
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
+_PLAIN = (int, str)
+"""Terms that are values themselves: two of one kind compare as Python has it, which is most of what is asked."""
+
+
 def boolean(value: bool) -> Literal:
     """The literal of a truth value."""
     return TRUE if value else FALSE
@@ -84,6 +88,8 @@ def equal(left: Term, right: Term) -> bool:
     """``=``; raises ExpressionError where it is not known."""
     if left == right:
         return not _is_nan(left)
+    if type(left) is type(right) and type(left) in _PLAIN:
+        return False
     if not (is_literal(left) and is_literal(right)):
         return False
     first, second = value_of(left), value_of(right)
@@ -112,6 +118,8 @@ _ORDERS: dict[str, Callable[[Any, Any], bool]] = {  # Any: two values of one kin
 
 def compare(symbol: str, left: Term, right: Term) -> bool:
     """``<``, ``>``, ``<=`` or ``>=``; raises ExpressionError where there is no such order."""
+    if type(left) is type(right) and type(left) in _PLAIN:
+        return _ORDERS[symbol](left, right)
     if not (is_literal(left) and is_literal(right)):
         raise ExpressionError
     first, second = value_of(left), value_of(right)

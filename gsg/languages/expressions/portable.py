@@ -23,7 +23,7 @@ from ...tuples.terms import IRI, XSD, BlankNode, Literal, Symbol, Tuple
 from .comparing import effective
 from .dates import DURATIONS
 from .errors import ExpressionError
-from .evaluating import evaluator
+from .evaluating import Evaluate, evaluator
 from .functions import CASTS
 from .requirements import requirements_of
 from .tree import Call, Constant, Expression, Name
@@ -131,15 +131,16 @@ def compile_tests(source: str) -> Callable[[Tuple, str | None], bool]:
 class Filters:
     """Tests of a tuple that must all hold (a :data:`gsg.rendezvous.feed.Predicate`)."""
 
-    __slots__ = ("_evaluate", "_longest", "requires")
+    __slots__ = ("_evaluate", "_longest", "_tests", "requires")
 
     def __init__(self, made: list[tuple[Expression, list[int]]]) -> None:
         self._longest = max((positions[-1] for _, positions in made if positions), default=-1)
-        named = [(expression, tuple(map(str, positions)), positions) for expression, positions in made]
-        self._evaluate = [(evaluator(expression, names), _items(positions)) for expression, names, positions in named]
+        self._tests = [(expression, tuple(map(str, positions)), positions) for expression, positions in made]
+        self._evaluate: list[tuple[Evaluate, Callable[[Tuple], Tuple]]] = []
+        """Made for the first tuple: of very many tests most meet none."""
         self.requires: tuple[tuple[tuple[int], Requirement], ...] = tuple(
             ((positions[at],), requirement)
-            for expression, names, positions in named
+            for expression, names, positions in self._tests
             for at, requirement in requirements_of(expression, names)
         )
         """What is required of the values at positions, which are paths of one step (:mod:`gsg.rendezvous.demands`)."""
@@ -147,6 +148,8 @@ class Filters:
     def __call__(self, items: Tuple, _: str | None) -> bool:
         if self._longest >= len(items):
             return False
+        if not self._evaluate:
+            self._evaluate = [(evaluator(expression, names), _items(positions)) for expression, names, positions in self._tests]
         try:
             return all(effective(value(read(items))) for value, read in self._evaluate)
         except ExpressionError:
