@@ -142,6 +142,12 @@ KINDS = [
         lambda i: _symbols(f"f{i}", "by", "a0"),
     ),
     Kind(
+        "having",
+        lambda n: f"SUBSCRIBE SUM(?t) AS ?s {{ (temp, kitchen, ?t) }} HAVING ?s > {1_000 + n}",
+        lambda i: _symbols("temp", "kitchen", i % 1_000),
+        lambda i: _symbols("temp", "kitchen", 1_000 + SOME),
+    ),
+    Kind(
         "slice",
         lambda n: f"SUBSCRIBE ?f {{ (?f, by, a{n // SOME}) }} ORDER BY ?f LIMIT 3",
         lambda i: _symbols(f"f{i}", "by", "nobody"),

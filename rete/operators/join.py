@@ -23,7 +23,7 @@ from ..conditions import Parameter
 from ..errors import TooManySteps
 from ..functions import Test, requirements_of, with_constants
 from ..index import Fact, Index, Token, enter, key_getter
-from ..predicates import Required
+from ..predicates import FEW, Required, TestIndex
 from ..waiting_tokens import enter_waiting
 
 UNLIMITED = sys.maxsize
@@ -109,10 +109,55 @@ class Caps(Protocol):
         """Let all groups tell their rows."""
 
 
+class TestedChildren:
+    """The children of a node, many of them tests of its tokens (:mod:`rete.operators.filter`): the tests that a token may pass are
+    looked up."""
+
+    __slots__ = ("_others", "_tests")
+
+    def __init__(self, children: Iterable[Receiver]) -> None:
+        self._tests: TestIndex[int, Any] = TestIndex(_required)  # Any: receivers with what is_test asks for
+        self._others: list[Receiver] = []
+        for child in children:
+            self.add(child)
+
+    def add(self, child: Receiver) -> None:
+        """One more."""
+        if is_test(child):
+            self._tests.insert(child)
+        else:
+            self._others.append(child)
+
+    def remove(self, child: Receiver) -> None:
+        """One less."""
+        if is_test(child):
+            self._tests.remove(child)
+        else:
+            self._others.remove(child)
+
+    def concerned(self, token: Token) -> list[Receiver]:
+        """Those that may make something of a token."""
+        tests = self._tests
+        found = [*self._others, *tests.tried]
+        for place, waiting in tests.by_place.items():
+            found += waiting.candidates(token[place])
+        return found
+
+
+def is_test(child: Receiver) -> bool:
+    """Whether a receiver says by a method ``required`` what it requires of a token."""
+    return hasattr(child, "required")
+
+
+def _required(child: Any) -> Iterable[Required[int]]:  # Any: as above
+    found: Iterable[Required[int]] = child.required()
+    return found
+
+
 class Node(ABC):
     """What joins, negations and roots have in common: children, and a level for the order of activation."""
 
-    __slots__ = ("caps", "children", "emit", "ends", "held", "level", "limit", "shared")
+    __slots__ = ("_tested", "caps", "children", "emit", "ends", "held", "level", "limit", "shared")
 
     remembers: ClassVar[bool] = True
     """Whether it keeps what it is told."""
@@ -128,6 +173,8 @@ class Node(ABC):
         self.limit = caps.entering
         """How many it may keep before the caps are asked."""
         self.children: list[Receiver] = []
+        self._tested: TestedChildren | None = None
+        """Those children, where many of them are tests."""
         self.shared: dict[Hashable, Node] = {}
         """Children that further queries may join by an equal spec, or by an operator's key."""
         self.ends: tuple[Any, ...] = ()  # Any: ends of queries (rete/production.py), which know this module
@@ -149,25 +196,47 @@ class Node(ABC):
     def add_child(self, child: Receiver) -> None:
         """From now on ``child`` receives what this node emits."""
         self.children.append(child)
+        if self._tested is not None:
+            self._tested.add(child)
+        elif is_test(child):
+            self._look_up_tests()
         self._choose_emit()
+
+    def _look_up_tests(self) -> None:
+        self._tested = TestedChildren(self.children) if sum(map(is_test, self.children)) > FEW else None
 
     def remove_child(self, child: Receiver) -> None:
         """``child`` receives nothing any more, if it did."""
         with suppress(ValueError):
             self.children.remove(child)
+            if self._tested is not None:
+                self._tested.remove(child)
         self._choose_emit()
 
     def keep_children(self, kept: list[Receiver]) -> None:
         """Only these receive what this node emits; whoever is emitting just now goes on with the list of before."""
         self.children = kept
+        self._look_up_tests()
         self._choose_emit()
 
     def _choose_emit(self) -> None:
-        self.emit = self.children[0].left if len(self.children) == 1 else self._emit_to_all
+        if len(self.children) == 1:
+            self.emit = self.children[0].left
+        else:
+            self.emit = self._emit_to_all if self._tested is None else self._emit_to_concerned
         self.ends = tuple(self.children) if all(getattr(child, "is_end", False) for child in self.children) else ()
 
     def _emit_to_all(self, token: Token, weight: int) -> None:
         for child in self.children:
+            try:
+                child.left(token, weight)
+            except Stopped:
+                if self.limit == MUTED:
+                    raise
+
+    def _emit_to_concerned(self, token: Token, weight: int) -> None:
+        assert self._tested is not None, "it was chosen for that"
+        for child in self._tested.concerned(token):
             try:
                 child.left(token, weight)
             except Stopped:
@@ -188,6 +257,7 @@ class Node(ABC):
         """Pass nothing on any more: it is about to be taken away."""
         self.limit = MUTED
         self.emit = _nobody
+        self._tested = None
         self.ends = ()
 
     def parents(self) -> list[Node]:

@@ -12,10 +12,11 @@ from .intervals import Intervals
 from .prefixes import Prefixes
 from .requirements import Begins, Between, Contains, Ends, OneOf, Requirement, View
 from .substrings import Substrings
-from .test_index import Required, TestIndex
+from .test_index import FEW, Required, TestIndex
 from .value_index import ValueIndex
 
 __all__ = [
+    "FEW",
     "Begins",
     "Between",
     "Contains",
