@@ -8,10 +8,12 @@ themselves are made below the join, for some more than they let through may be f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, ItemsView, Iterable, Iterator
 from typing import Any
 
 from .bag import FEW, Bag
+from .conditions import Parameter
+from .functions import Test, requirements_of, with_constants
 from .index import Token, enter
 from .predicates import Required, TestIndex
 
@@ -34,6 +36,10 @@ class WaitingTokens:
     def __len__(self) -> int:
         return len(self._weights)
 
+    def items(self) -> ItemsView[Token, int]:
+        """All of them, with their weights."""
+        return self._weights.items()
+
     def change_weight(self, partner: Token, weight: int) -> None:
         """A token comes or goes, ``weight`` times."""
         was_there = partner in self._weights
@@ -53,6 +59,21 @@ class WaitingTokens:
             for partner in waiting.candidates(extension[place]):
                 found[partner] = weights[partner]
         return found
+
+
+def required_by(tests: Iterable[tuple[Test, tuple[int, ...]]], token: Token) -> Iterator[Required[int]]:
+    """What tests of an extended token, at places of it, require of what extends this one, by the place there."""
+    for test, places in tests:
+        place_of = dict(zip(test.names, places, strict=True))
+
+        def argument(item: object, place_of: dict[str, int] = place_of) -> object:
+            return token[place_of[item.name]] if isinstance(item, Parameter) else item
+
+        made: Test = with_constants(test, argument)
+        for at, requirement in requirements_of(made):
+            place = place_of[made.names[at]] - len(token)
+            if place >= 0:
+                yield place, requirement
 
 
 def enter_waiting(waiting: dict[Any, Any], key: Any, partner: Token, weight: int, requires: Requires) -> None:

@@ -20,7 +20,7 @@ Four rules make networks small:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..algebra import (
     Algebra,
@@ -42,7 +42,7 @@ from ..algebra import (
     Values,
 )
 from ..chain import joins_of
-from ..conditions import MAX_CONDITIONS, Condition, Parameter, Variable
+from ..conditions import MAX_CONDITIONS, Condition, Parameter, Variable, is_parameter
 from ..errors import BadQuery
 from ..functions import Computation, Test
 from ..index import tuple_getter
@@ -60,8 +60,8 @@ from ..operators.slice import Sliced
 from ..operators.union import Both
 from ..operators.values import InlineRows
 from .paths import FRESH, Is, Same, nullable, without_steps
-from .scope import certain, depth, in_scope, mentioned, parameters, predicates, substitutable
-from .stream import Stream, Tests, at_memories, both, pairing_of, split, tested_by_arguments, with_tests
+from .scope import certain, depth, in_scope, is_apart, mentioned, parameters, predicates, substitutable
+from .stream import Stream, Tests, at_memories, both, by_arguments, pairing_of, split, tested_by_arguments
 from .stream_nodes import StreamNodes
 from .substitution import without_names
 
@@ -96,6 +96,11 @@ class Builder(StreamNodes):
         return self._build(tree, self._top)
 
     def _build(self, tree: Algebra, context: Stream, tests: Tests = ()) -> Stream:
+        if context is not self._root and self._is_top(context) and is_apart(tree):
+            # It is the same for all arguments.
+            inside = tuple(test for test in tests if not any(map(is_parameter, test.names)))
+            outside = tuple(test for test in tests if test not in inside)
+            return self._back(context, self._root, self._build(tree, self._root, inside), outside)
         match tree:
             case Basic(conditions):
                 return self._basic(conditions, context, tests)
@@ -156,7 +161,7 @@ class Builder(StreamNodes):
             ready = tuple(test for test in waiting if later.isdisjoint(test.names))
             waiting = [test for test in waiting if not later.isdisjoint(test.names)]
             if spec is not None:
-                node = self._join_below(stream.node, with_tests(spec, ready, layout[:known]))
+                node = self._join_below(stream.node, replace(spec, tests=by_arguments(ready, layout[:known], len(spec.new))))
                 self.made.append(node)
                 stream = Stream(node, layout[:known], stream.certain | frozenset(layout[len(stream.layout) : known]))
             stream = self._filtered(stream, ready)

@@ -77,6 +77,25 @@ def parameters(tree: Algebra) -> frozenset[str]:
             return frozenset(filter(is_parameter, _reads(tree))).union(*map(parameters, parts_of(tree).values()))
 
 
+def is_apart(tree: Algebra) -> bool:
+    """Whether a tree without parameters has more in it than joins of conditions: something that is evaluated once for equal
+    ones, as a group is. Conditions are joined with the arguments instead."""
+    return not is_of_conditions(tree) and not parameters(tree)
+
+
+def is_of_conditions(tree: Algebra) -> bool:
+    """Whether it is made of joins of conditions, and tests and computations of these."""
+    match tree:
+        case Basic() | Values():
+            return True
+        case Join(one, other) | Union(one, other) | LeftJoin(one, other):
+            return is_of_conditions(one) and is_of_conditions(other)
+        case Filter(child) | Extend(child) | Exists(child) | Minus(child):
+            return is_of_conditions(child)
+        case _:
+            return False
+
+
 def predicates(path: PathStep) -> Iterator[object]:
     """The predicates that stand in a path."""
     match path:

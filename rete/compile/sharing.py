@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..algebra import Algebra, Basic, Exists, Extend, Filter, Join, LeftJoin, Minus, Path, Union, Values, of_group, parts_of
+from ..algebra import Algebra, Basic, Extend, Filter, LeftJoin, Path, Values, of_group, parts_of
 from ..conditions import Group, OpenTemplate, Parameter, is_parameter
 from ..functions import Computation, Test, requirements_of, with_constants
 from ..index import Token
-from .scope import parameters
+from .scope import is_of_conditions, parameters
 from .substitution import conditions_of
 
 
@@ -26,8 +26,8 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
     """The numbers of parameters that have to be constants in a network that queries share; ``arguments`` are those of one of them.
 
     In conditions, and at the ends of paths, queries may differ. In tests, computations and inline data they may where these are of
-    conditions alone, and a query finds its facts by something of its own. ``by_feed`` says that facts come by feeds: then a test is
-    made by whoever feeds, for each query by itself.
+    conditions, or of what is the same for all queries, and where a query finds its facts by something of its own. ``by_feed`` says
+    that facts come by feeds: then a test is made by whoever feeds, for each query by itself.
     """
     tree = of_group(body)
     in_patterns = frozenset[str]().union(*map(parameters, _each(tree, Basic | Path)))
@@ -49,27 +49,20 @@ def _each(tree: Algebra, kind: object) -> Iterator[Algebra]:
 
 
 def _functions(tree: Algebra) -> Iterator[Test | Computation]:
-    """The tests and computations that are made of conditions alone."""
+    """The tests and computations of conditions, and of what is the same for all queries."""
     match tree:
-        case Filter(child, function) | Extend(child, _, function) if _is_of_conditions(child):
+        case Filter(child, function) | Extend(child, _, function) if _is_simple(child):
             yield function
-        case LeftJoin(left, right, test) if test is not None and _is_of_conditions(left) and _is_of_conditions(right):
+        case LeftJoin(left, right, test) if test is not None and is_of_conditions(left) and is_of_conditions(right):
             yield test
     for part in parts_of(tree).values():
         yield from _functions(part)
 
 
-def _is_of_conditions(tree: Algebra) -> bool:
-    """Whether nothing in it is evaluated once for equal ones, as a group is: a test above that would be of all of them."""
-    match tree:
-        case Basic() | Values():
-            return True
-        case Join(one, other) | Union(one, other) | LeftJoin(one, other):
-            return _is_of_conditions(one) and _is_of_conditions(other)
-        case Filter(child) | Extend(child) | Exists(child) | Minus(child):
-            return _is_of_conditions(child)
-        case _:
-            return False
+def _is_simple(tree: Algebra) -> bool:
+    while isinstance(tree, Filter):
+        tree = tree.child
+    return is_of_conditions(tree) or not parameters(tree)
 
 
 def _is_looked_up(function: Test | Computation, arguments: Token) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import filterfalse
 from typing import TypeAlias
 
-from ..chain import JoinSpec
 from ..conditions import Condition, is_parameter
 from ..functions import Test, is_portable
 from ..operators.join import Node
@@ -67,12 +66,12 @@ def tested_by_arguments(conditions: tuple[Condition, ...], tests: Iterable[Test]
     )
 
 
-def with_tests(spec: JoinSpec, tests: Tests, layout: tuple[str, ...]) -> JoinSpec:
-    """A join with those of the tests below it that read arguments of queries and what its facts append: by what they require its
-    tokens wait (:mod:`rete.waiting_tokens`). ``layout`` is that of the tokens that it emits."""
-    new = frozenset(layout[len(layout) - len(spec.new) :])
-    able = [test for test in tests if any(map(is_parameter, test.names)) and not new.isdisjoint(test.names)]
-    return replace(spec, tests=tuple((test, tuple(map(layout.index, test.names))) for test in able)) if able else spec
+def by_arguments(tests: Tests, layout: tuple[str, ...], new: int) -> tuple[tuple[Test, tuple[int, ...]], ...]:
+    """Those of the tests that read arguments of queries, and something of the last ``new`` columns, each with the places of what it
+    reads: by what they require, tokens wait for what extends them (:mod:`rete.waiting_tokens`)."""
+    appended = frozenset(layout[len(layout) - new :])
+    able = [test for test in tests if any(map(is_parameter, test.names)) and not appended.isdisjoint(test.names)]
+    return tuple((test, tuple(map(layout.index, test.names))) for test in able if set(test.names) <= set(layout))
 
 
 def split(tests: Tests, bound: frozenset[str], names: Iterable[str], context: Stream) -> tuple[Tests, Tests]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import replace
 from itertools import compress, product
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..operators.operator import Operator, places_of
 from ..operators.pair_join import PairJoin
 from ..operators.project import Projection
 from .parameters import Parameters
-from .stream import Stream, both, pairing_of
+from .stream import Stream, Tests, both, by_arguments, pairing_of
 
 
 class StreamNodes:
@@ -59,9 +60,13 @@ class StreamNodes:
         places = places_of(test.names, stream.layout)
         return self._operator(Selection, stream.node, test, places)
 
-    def _paired(self, left: Stream, right: Stream) -> Stream:
-        node = self._operator(PairJoin, left.node, right.node, pairing_of(left, right))
-        return Stream(node, both(left, right), left.certain | right.certain)
+    def _paired(self, left: Stream, right: Stream, tests: Tests = ()) -> Stream:
+        """``tests`` are those right below."""
+        layout = both(left, right)
+        pairing = pairing_of(left, right)
+        able = by_arguments(tests, layout, len(pairing.new))
+        node = self._operator(PairJoin, left.node, right.node, replace(pairing, tests=able))
+        return Stream(node, layout, left.certain | right.certain)
 
     def _columns(self, stream: Stream, names: Iterable[str]) -> Stream:
         layout = tuple(names)
@@ -90,9 +95,9 @@ class StreamNodes:
     def _is_top(self, context: Stream) -> bool:
         return any(context is top for top in self._tops)
 
-    def _back(self, context: Stream, narrow: Stream, found: Stream) -> Stream:
-        """What was built below part of a context, below all of it."""
-        return found if narrow is context else self._paired(context, found)
+    def _back(self, context: Stream, narrow: Stream, found: Stream, tests: Tests = ()) -> Stream:
+        """What was built below part of a context, below all of it, with the tests that are made there."""
+        return self._filtered(found if narrow is context else self._paired(context, found, tests), tests)
 
     def _branches_of(self, stream: Stream, sure: tuple[str, ...], unsure: tuple[str, ...]) -> Iterator[tuple[Branch[Any], Stream]]:
         """A branch for each set of the ``unsure`` names that a token may bind, each with where its network begins."""

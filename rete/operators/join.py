@@ -19,12 +19,10 @@ from typing import Any, ClassVar, Protocol
 
 from ..bag import Bag, bag_of, items_of
 from ..chain import JoinSpec
-from ..conditions import Parameter
 from ..errors import TooManySteps
-from ..functions import Test, requirements_of, with_constants
 from ..index import Fact, Index, Token, enter, key_getter
 from ..predicates import FEW, Required, TestIndex
-from ..waiting_tokens import enter_waiting
+from ..waiting_tokens import enter_waiting, required_by
 
 UNLIMITED = sys.maxsize
 MUTED = -1
@@ -397,19 +395,8 @@ class RequiringJoin(Join):
         return self.index.join_alone(self.level), partial(enter_waiting, requires=self.required_by)
 
     def required_by(self, partner: Token) -> Iterator[Required[int]]:
-        """What the tests of a token that waits require of what a fact appends, by the place there."""
-        token = partner[1:]
-        for test, places in self.spec.tests:
-            place_of = dict(zip(test.names, places, strict=True))
-
-            def argument(item: object, place_of: dict[str, int] = place_of) -> object:
-                return token[place_of[item.name]] if isinstance(item, Parameter) else item
-
-            made: Test = with_constants(test, argument)
-            for at, requirement in requirements_of(made):
-                place = place_of[made.names[at]] - len(token)
-                if place >= 0:
-                    yield place, requirement
+        """What a token that waits requires of what a fact appends, by the place there."""
+        return required_by(self.spec.tests, partner[1:])
 
     def forget(self) -> None:
         self.index.leave_alone(self._waiting)

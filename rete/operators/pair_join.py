@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..bag import FEW
+from ..functions import Test
 from ..index import Token, key_getter, tuple_getter
+from ..predicates import Required
+from ..waiting_tokens import WaitingTokens, required_by
 from .join import Node
 from .operator import Operator, RightPort, add_weight, entries
 
@@ -20,11 +23,16 @@ from .operator import Operator, RightPort, add_weight, entries
 @dataclass(frozen=True, slots=True)
 class Pairing:
     """Pairs of places: ``key`` surely bound on both sides, ``maybe`` possibly not; ``new`` places of the right token extend the
-    left one."""
+    left one. ``tests`` are made of the extended token, at these places of it, by whoever stands below."""
 
     key: tuple[tuple[int, int], ...]
     maybe: tuple[tuple[int, int], ...]
     new: tuple[int, ...]
+    tests: tuple[tuple[Test, tuple[int, ...]], ...] = ()
+
+    def required_by(self, left: Token) -> Iterator[Required[int]]:
+        """What the tests of a left token require of a right one, by the place there."""
+        return ((self.new[place], requirement) for place, requirement in required_by(self.tests, left))
 
     def keys(self) -> tuple[Callable[[Token], Any], Callable[[Token], Any]]:  # Any: opaque constants
         """The key of a left token, and that of a right one."""
@@ -53,21 +61,37 @@ class Pairing:
 
 
 class PairJoin(Operator):
-    """The compatible pairs of two inputs. Both sides are kept by key; pairs are not, they are replayed from both."""
+    """The compatible pairs of two inputs. Both sides are kept by key; pairs are not, they are replayed from both. Where there are
+    tests, many left tokens of a key are kept by what those require (:mod:`rete.waiting_tokens`)."""
 
-    __slots__ = ("_left_key", "_lefts", "_merge", "_right_key", "_rights")
+    __slots__ = ("_left_key", "_lefts", "_merge", "_pairing", "_right_key", "_rights")
 
     def __init__(self, left: Node, right: Node, pairing: Pairing) -> None:
         super().__init__(left, right)
+        self._pairing = pairing
         self._left_key, self._right_key = pairing.keys()
         self._merge = pairing.merger()
-        self._lefts: dict[Any, dict[Token, int]] = {}  # Any: keys of opaque constants
+        self._lefts: dict[Any, dict[Token, int] | WaitingTokens] = {}  # Any: keys of opaque constants
         self._rights: dict[Any, dict[Token, int]] = {}  # Any: as above
         self.connect((left, self), (right, RightPort(self, self.right)))
 
+    def _enter_left(self, key: Any, token: Token, weight: int) -> int:  # Any: as above
+        lefts = self._lefts
+        bucket = lefts.get(key)
+        if isinstance(bucket, WaitingTokens):
+            before = len(bucket)
+            bucket.change_weight(token, weight)
+            if not bucket:
+                del lefts[key]
+            return len(bucket) - before
+        more = enter(lefts, key, token, weight)
+        if self._pairing.tests and bucket is not None and len(bucket) > FEW:
+            lefts[key] = WaitingTokens(self._pairing.required_by, bucket)
+        return more
+
     def left(self, token: Token, weight: int) -> None:
         key = self._left_key(token)
-        self.count_tokens(enter(self._lefts, key, token, weight))
+        self.count_tokens(self._enter_left(key, token, weight))
         partners = self._rights.get(key, _NONE) if self.children else _NONE
         if len(partners) > FEW:
             self.count_steps(len(partners))
@@ -81,6 +105,8 @@ class PairJoin(Operator):
         key = self._right_key(token)
         self.count_tokens(enter(self._rights, key, token, weight))
         partners = self._lefts.get(key, _NONE) if self.children else _NONE
+        if isinstance(partners, WaitingTokens):
+            partners = partners.partners(token)
         if len(partners) > FEW:
             self.count_steps(len(partners))
         for partner, count in partners.items():
@@ -98,7 +124,7 @@ class PairJoin(Operator):
                         yield merged, count * times
 
 
-def enter(memory: dict[Any, dict[Token, int]], key: Any, token: Token, weight: int) -> int:  # Any: as above
+def enter(memory: dict[Any, Any], key: Any, token: Token, weight: int) -> int:  # Any: as above, and buckets of tokens
     """Count a token into or out of a memory that keeps no empty buckets; returns how many entries more it has."""
     bucket = memory.get(key)
     if bucket is None:

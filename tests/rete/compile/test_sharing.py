@@ -16,7 +16,8 @@ T, R = Variable("t"), Variable("r")
 TEMP, IN = Condition(("temp", R, T)), Condition((R, "in", Variable("s")))
 ABOVE = Holds(Call(">", (Name("t"), Name("$0"))))
 OTHER = Holds(Call("!=", (Name("t"), Name("$0"))))
-COUNTED = a.Grouped(a.Basic((TEMP,)), ("r",), ())
+COUNTED = a.Grouped(a.Basic((TEMP, IN)), ("r",), ())
+COUNTED_IN = a.Grouped(a.Basic((TEMP, Condition((R, "in", Parameter(1))))), ("r",), ())
 
 
 @pytest.mark.parametrize(
@@ -30,9 +31,11 @@ COUNTED = a.Grouped(a.Basic((TEMP,)), ("r",), ())
         pytest.param(
             a.Filter(a.Basic((TEMP, Condition((R, "in", Parameter(1))))), OTHER), set(), id="of a test where a condition differs"
         ),
-        pytest.param(a.Filter(COUNTED, ABOVE), {0}, id="of a test of groups"),
+        pytest.param(a.Filter(COUNTED, ABOVE), set(), id="of a test of groups that are the same for all"),
+        pytest.param(a.Filter(COUNTED, OTHER), {0}, id="of a test of groups that is tried"),
+        pytest.param(a.Filter(COUNTED_IN, ABOVE), {0}, id="of a test of groups that are others for each"),
         pytest.param(a.Join(a.Basic((TEMP, IN)), a.Values(("r",), ((Parameter(0),),))), set(), id="of inline data"),
-        pytest.param(a.Filter(a.Slice(a.Basic((TEMP,)), None, 0, 2), ABOVE), {0}, id="of a test of a slice"),
+        pytest.param(a.Filter(a.Slice(a.Basic((TEMP, IN)), None, 0, 2), OTHER), {0}, id="of a test of a slice that is tried"),
     ],
 )
 def test_a_parameter_differs_where_facts_find_the_queries_by_it(tree: a.Algebra | Group, fixed: set[int]) -> None:
