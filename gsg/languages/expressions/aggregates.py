@@ -239,10 +239,9 @@ class SortedBag:
 class _Sorted(_Kept):
     """The values in order."""
 
-    __slots__ = ("_aggregate", "_bag")
+    __slots__ = ("_bag",)
 
     def __init__(self, aggregate: Aggregated) -> None:
-        self._aggregate = aggregate
         self._bag = SortedBag()
 
     def change(self, value: Any, weight: int) -> None:  # Any: as above
@@ -268,24 +267,51 @@ class _Sample(_Minimum):
     tolerant = True
 
 
-class _Concatenation(_Sorted):
-    __slots__ = ()
+class _Concatenation(_Kept):
+    """The texts in order, so that of a change nothing but the joining costs a look at all of them."""
+
+    __slots__ = ("_characters", "_counts", "_order", "_others", "_repeated", "_separator")
+
+    def __init__(self, aggregate: Aggregated) -> None:
+        self._separator = aggregate.separator
+        self._counts: dict[Any, int] = {}  # Any: as above
+        self._order: SortedItems[tuple[str, Any]] = SortedItems()  # Any: as above
+        """The text of each value, and the value."""
+        self._characters = 0
+        """Of all copies, with a separator behind each: a product has the same value as often as it likes."""
+        self._others = 0
+        """How many values have no text."""
+        self._repeated = 0
+        """How many values are there another number of times than once."""
+
+    def change(self, value: Any, weight: int) -> None:  # Any: as above
+        try:
+            text = text_of(value)
+        except ExpressionError:
+            self._others += weight
+            return
+        before = self._counts.get(value, 0)
+        after = before + weight
+        self._characters += weight * (len(text) + len(self._separator))
+        self._repeated += (after not in (0, 1)) - (before not in (0, 1))
+        if not before:
+            self._order.insert(total_rank(value), (text, value))
+        if after:
+            self._counts[value] = after
+        else:
+            self._counts.pop(value, None)
+            del self._order[self._order.first_place(total_rank(value))]
 
     def result(self) -> Term | None:
-        try:
-            texts = [(text_of(value), self._bag.counts[value]) for _, value in self._bag.order]
-        except ExpressionError:
+        if self._others or self._characters - len(self._separator) > MAX_TEXT:
             return None
-        separator = self._aggregate.separator
-        # Counted before it is made: a product has the same value as often as it likes.
-        length = sum((len(text) + len(separator)) * count for text, count in texts) - len(separator)
-        if length > MAX_TEXT:
-            return None
-        made = "".join((text + separator) * count for text, count in texts)
-        return made[: len(made) - len(separator)]
+        if not self._repeated:
+            return self._separator.join([text for _, (text, _) in self._order])
+        made = "".join([(text + self._separator) * self._counts[value] for _, (text, value) in self._order])
+        return made[: len(made) - len(self._separator)]
 
 
-_KINDS: dict[str, type[_Count | _Sum | _Sorted]] = {
+_KINDS: dict[str, type[_Count | _Sum | _Sorted | _Concatenation]] = {
     "COUNT": _Count,
     "SUM": _Sum,
     "AVG": _Average,
