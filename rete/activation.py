@@ -12,8 +12,9 @@ from operator import itemgetter
 from typing import Any
 
 from .alpha import AlphaMemory
+from .bag import Bag
 from .index import Fact, Token, enter
-from .operators.join import MUTED, Stopped
+from .operators.join import MUTED, Join, Stopped
 
 MANY_WAIT = 256
 """Tokens that wait for one fact from which on they are counted as steps, each of its join. To count fewer takes longer than they
@@ -22,7 +23,7 @@ are worth, and are bounded by this for each fact."""
 
 def activate(memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
     """A fact comes (+1) or goes (-1): its indexes change, then the joins that wait for its key hear of it, deepest level first."""
-    hits: list[tuple[int, Any, Token]] = []  # Any: a bag, or rete.waiting_tokens.WaitingTokens
+    hits: list[tuple[int, Any, Token, Join | None]] = []  # Any: a bag, or rete.waiting_tokens.WaitingTokens
     for memory in memories:
         for index in memory.indexes.values():
             key = index.key_of(fact)
@@ -31,37 +32,58 @@ def activate(memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
                 rows[key] = fact
             else:
                 enter(rows, key, fact, sign)
-            for level, buckets in index.waiting:
+            for level, buckets, join in index.waiting:
                 bucket = buckets.get(key)
                 if bucket is not None:
-                    hits.append((level, bucket, index.extension_of(fact)))
+                    hits.append((level, bucket, index.extension_of(fact), join))
     if len(hits) > 1:
         hits.sort(key=_level, reverse=True)
-    for _, bucket, extension in hits:
+    for _, bucket, extension, join in hits:
         # Emitting reaches deeper levels only, so this bucket does not change under the loop.
-        if isinstance(bucket, tuple):
-            try:
-                bucket[0].emit(bucket[1:] + extension, sign)
-            except Stopped:
-                continue
-        elif isinstance(bucket, list):
-            rest = iter(bucket)
-            try:
-                for partner in rest:
-                    partner[0].emit(partner[1:] + extension, sign)
-            except Stopped:
-                _emit_rest(((partner, 1) for partner in rest), extension, sign)
-        else:
-            if type(bucket) is not dict:
-                bucket = bucket.partners(extension)
-            counted = iter(bucket.items())
-            try:
+        if join is None:
+            _activate_some(bucket, extension, sign)
+            continue
+        try:
+            if isinstance(bucket, tuple):
+                join.emit(bucket + extension, sign)
+            elif isinstance(bucket, list):
+                emit = join.emit
+                for token in bucket:
+                    emit(token + extension, sign)
+            else:
+                if type(bucket) is not dict:
+                    bucket = bucket.partners(extension)
                 if len(bucket) >= MANY_WAIT:
-                    _count_steps(bucket)
-                for partner, weight in counted:
-                    partner[0].emit(partner[1:] + extension, weight * sign)
-            except Stopped:
-                _emit_rest(counted, extension, sign)
+                    join.count_steps(len(bucket))
+                emit = join.emit
+                for token, weight in bucket.items():
+                    emit(token + extension, weight * sign)
+        except Stopped:
+            # All that this join serves has ended.
+            continue
+
+
+def _activate_some(bucket: Bag, extension: Token, sign: int) -> None:
+    """The same for tokens of several joins, each with its join before it."""
+    if isinstance(bucket, tuple):
+        with suppress(Stopped):
+            bucket[0].emit(bucket[1:] + extension, sign)
+    elif isinstance(bucket, list):
+        rest = iter(bucket)
+        try:
+            for partner in rest:
+                partner[0].emit(partner[1:] + extension, sign)
+        except Stopped:
+            _emit_rest(((partner, 1) for partner in rest), extension, sign)
+    else:
+        counted = iter(bucket.items())
+        try:
+            if len(bucket) >= MANY_WAIT:
+                _count_steps(bucket)
+            for partner, weight in counted:
+                partner[0].emit(partner[1:] + extension, weight * sign)
+        except Stopped:
+            _emit_rest(counted, extension, sign)
 
 
 def _emit_rest(rest: Iterator[tuple[Token, int]], extension: Token, sign: int) -> None:
@@ -87,5 +109,5 @@ def _count_steps(bucket: dict[Token, int]) -> None:
 _join_of = itemgetter(0)
 
 
-def _level(hit: tuple[int, Any, Token]) -> int:  # Any: as above
+def _level(hit: tuple[int, Any, Token, Join | None]) -> int:  # Any: as above
     return hit[0]

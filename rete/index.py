@@ -1,9 +1,10 @@
 """One alpha memory, indexed for joins: rows by key, and beside them the tokens that wait for each key.
 
 ``rows[key]`` holds the facts with this key (an event that equals a fact makes it two for its moment); ``waiting[key]`` the tokens
-that ask for the key, each with its join before it: (join, *token). A new fact does one look-up and meets only partners that match,
-however many joins share the memory (right unlinking by key, after Doorenbos, "Production Matching for Large Learning Systems",
-chapter 5, taken to single keys). Both are kept as small as :mod:`rete.bag` can: they are what a network's memory consists of.
+that ask for the key. A new fact does few look-ups a level and meets only partners that match, however many joins share the memory
+(right unlinking by key, after Doorenbos, "Production Matching for Large Learning Systems", chapter 5, taken to single keys). Some
+joins have buckets of their own; others share theirs, and each token there has its join before it: (join, *token). All are kept as
+small as :mod:`rete.bag` can: they are what a network's memory consists of.
 
 ``waiting`` is split by level, the depth of the join in the network: whoever activates joins goes from the deepest level up.
 """
@@ -51,22 +52,26 @@ def enter(bags: dict[Any, Bag], key: Any, item: Token, weight: int) -> None:
         bags[key] = bag
 
 
+MAX_ALONE = 4
+"""Joins of a level that have buckets of their own, each of which costs a fact a look-up. Further ones share theirs: each token there
+has its join before it."""
+
+
 class Index:
     """The facts of one alpha memory by the values at some positions."""
 
-    __slots__ = ("_alone", "_joins", "_shared", "extension_of", "key_of", "rows", "waiting")
+    __slots__ = ("_shared", "_sharing", "extension_of", "key_of", "rows", "waiting")
 
     def __init__(self, fact_key: tuple[int, ...], new: tuple[int, ...]) -> None:
         self.key_of = key_getter(fact_key)
         self.extension_of = tuple_getter(new)
         self.rows: dict[Any, Bag] = {}
-        self.waiting: list[tuple[int, dict[Any, Any]]] = []  # Any: bags, and what else joins that wait alone have for one
-        """(level, buckets by key), one entry for the joins of a level, and one for each that waits alone."""
+        self.waiting: list[tuple[int, dict[Any, Any], Any]] = []  # Any: bags, and what else a join has for one; a join
+        """(level, buckets by key, join): of a join that has its buckets alone; None for buckets that several share."""
         self._shared: dict[int, dict[Any, Bag]] = {}
-        """The buckets of the joins of a level."""
-        self._joins: dict[int, int] = {}
-        """How many those are."""
-        self._alone = 0
+        """The buckets that joins of a level share."""
+        self._sharing: dict[int, int] = {}
+        """How many joins those are."""
 
     def enter_fact(self, fact: Fact) -> None:
         """A fact comes."""
@@ -78,40 +83,42 @@ class Index:
         self.rows = {}
         self.waiting = []
 
-    def join_level(self, level: int) -> dict[Any, Bag]:
-        """The buckets of one level, for one more join of that level."""
-        self._joins[level] = self._joins.get(level, 0) + 1
+    def wait_at_level(self, level: int, join: Any, *, for_many: bool) -> tuple[dict[Any, Bag], bool]:  # Any: a join
+        """The buckets for one more join of a level, and whether it has them alone: the first has, and some that work for many
+        queries; others share theirs, so that a fact makes few look-ups."""
+        waiting = [alone for known, _, alone in self.waiting if known == level]
+        if not waiting or (for_many and sum(alone is not None for alone in waiting) < MAX_ALONE):
+            return self.wait_alone(level, join), True
+        self._sharing[level] = self._sharing.get(level, 0) + 1
         if level not in self._shared:
             self._shared[level] = {}
-            self.waiting.append((level, self._shared[level]))
-        return self._shared[level]
+            self.waiting.append((level, self._shared[level], None))
+        return self._shared[level], False
 
-    def join_alone(self, level: int) -> dict[Any, Bag]:
-        """Buckets for one join of that level, which shares them with no other."""
-        made: dict[Any, Bag] = {}
-        self.waiting.append((level, made))
-        self._alone += 1
+    def wait_alone(self, level: int, join: Any) -> dict[Any, Any]:  # Any: as above, and a bag, or what the join has for one
+        """Buckets for one join, which shares them with no other."""
+        made: dict[Any, Any] = {}  # Any: as above
+        self.waiting.append((level, made, join))
         return made
 
     @property
     def joins(self) -> int:
         """How many joins use it."""
-        return sum(self._joins.values()) + self._alone
+        return sum(self._sharing.values()) + sum(1 for _, _, alone in self.waiting if alone is not None)
 
     def is_last(self, level: int) -> bool:
-        """Whether one join is left of this level: what waits there goes with it."""
-        return self._joins[level] == 1
+        """Whether one join is left of those that share the buckets of this level: what waits there goes with it."""
+        return self._sharing[level] == 1
 
     def leave_level(self, level: int) -> None:
-        """One join of that level fewer: facts stop looking at a level without joins."""
-        self._joins[level] -= 1
-        if not self._joins[level]:
-            del self._joins[level]
+        """One join fewer shares the buckets of that level: facts stop looking there when there is none."""
+        self._sharing[level] -= 1
+        if not self._sharing[level]:
+            del self._sharing[level]
             self._leave(self._shared.pop(level))
 
     def leave_alone(self, buckets: dict[Any, Bag]) -> None:
         """A join that had these to itself goes."""
-        self._alone -= 1
         self._leave(buckets)
 
     def _leave(self, buckets: dict[Any, Bag]) -> None:

@@ -95,7 +95,7 @@ def bytes_of(node: Node) -> int:
         return 0
     source = node.parents()[0] if node.parents() else node
     token, _ = next(iter(source.replay()), ((), 0))
-    return node.held * (ENTRY_BYTES + sys.getsizeof(token) + (8 if isinstance(node, Join) else 0))
+    return node.held * (ENTRY_BYTES + sys.getsizeof(token))
 
 
 def index_bytes(index: Index) -> int:

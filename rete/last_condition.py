@@ -22,15 +22,18 @@ def rows_of_last_conditions(memories: Iterable[AlphaMemory], event: Fact) -> lis
     found: list[tuple[Production, list[tuple[Row, int]]]] = []
     for memory in memories:
         for index in memory.indexes.values():
-            for _, buckets in index.waiting:
+            for _, buckets, alone in index.waiting:
                 bucket = buckets.get(index.key_of(event))
                 if bucket is None or (type(bucket) is WaitingTokens and not bucket.partners(index.extension_of(event))):
                     continue
                 # Several tokens, or several conditions, may give a query the same row twice: that is added up elsewhere.
-                if found or type(bucket) is not tuple or not bucket[0].ends:
+                if found or type(bucket) is not tuple:
                     return None
-                token = bucket[1:] + index.extension_of(event)
-                for end in bucket[0].ends:
+                join = alone or bucket[0]
+                if not join.ends:
+                    return None
+                token = (bucket if alone else bucket[1:]) + index.extension_of(event)
+                for end in join.ends:
                     if end.count >= end.limit:
                         return None
                     found.append((end, [(end.row_of(token), 1)]))

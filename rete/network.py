@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from typing import TypeAlias
@@ -198,7 +199,7 @@ class Network:
             return self._estimate(AlphaSpec(closed.get(alpha.template, alpha.template), alpha.tests, alpha.window))
 
         template = Parameters(key, names, self._dirty, self._caps)
-        builder = Builder(self._root, self.join, estimate, template)
+        builder = Builder(self._root, partial(self.join, for_many=True), estimate, template)
         try:
             stream = builder.tree(_tree_of(tree, select))
             template.finish(stream.node, places_of(select, stream.layout))

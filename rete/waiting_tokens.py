@@ -18,12 +18,11 @@ from .index import Token, enter
 from .predicates import Required, TestIndex
 
 Requires = Callable[[Token], Iterable[Required[int]]]
-"""What a partner, a token with its join before it, requires of what a fact appends, by the place there."""
+"""What a token requires of what is appended to it, by the place there."""
 
 
 class WaitingTokens:
-    """Tokens with their weights, each with its join before it, found by what they require of a fact: a bag of very many, where
-    others would have to be tried one by one."""
+    """Tokens with their weights, found by what they require of a fact: a bag of many, which would have to be tried one by one."""
 
     __slots__ = ("_index", "_weights")
 

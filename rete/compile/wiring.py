@@ -26,8 +26,8 @@ class Wiring:
         self._caps = caps
         self._facts_of = facts_of
 
-    def join(self, parent: Node, spec: JoinSpec) -> Node:
-        """The join below a node that is there already, or is made."""
+    def join(self, parent: Node, spec: JoinSpec, *, for_many: bool = False) -> Node:
+        """The join below a node that is there already, or is made, maybe for many queries."""
         known = parent.shared.get(spec)
         if known is not None:
             return known
@@ -38,7 +38,7 @@ class Wiring:
         if is_new:
             self._caps.load_index(index, self._held(memory, spec.alpha))
         kind = RequiringJoin if spec.tests else Join
-        join = parent.shared[spec] = kind(parent, spec, index)
+        join = parent.shared[spec] = kind(parent, spec, index, for_many=for_many)
         self._caps.replay_into(join.wait, parent)
         parent.add_child(join)
         return join

@@ -294,19 +294,26 @@ class Join(Node):
 
     keeps_columns: ClassVar[bool] = True
 
-    def __init__(self, parent: Node, spec: JoinSpec, index: Index) -> None:
+    def __init__(self, parent: Node, spec: JoinSpec, index: Index, *, for_many: bool = False) -> None:
+        """``for_many`` says that many queries share it from the beginning."""
         super().__init__(parent.level + 1, parent.caps)
         self.parent = parent
         self.spec = spec
         self.index = index
         self._rows = index.rows
         self._key_of = key_getter(spec.token_key)
-        self._waiting, self._enter = self._buckets()
-        self._me = (self,)
+        self._me: tuple[Join, ...] = ()
+        """What stands before its tokens where they wait with those of others."""
+        self._waiting, self._enter = self._buckets(for_many=for_many)
 
-    def _buckets(self) -> tuple[dict[Any, Bag], Callable[[dict[Any, Bag], Any, Token, int], None]]:  # Any: keys of any kind
-        """Where its tokens wait, together with those of other joins of its level, and how one comes in or goes."""
-        return self.index.join_level(self.level), enter
+    def _buckets(
+        self, *, for_many: bool
+    ) -> tuple[dict[Any, Bag], Callable[[dict[Any, Bag], Any, Token, int], None]]:  # Any: keys of any kind
+        """Where its tokens wait, and how one comes in or goes."""
+        buckets, is_alone = self.index.wait_at_level(self.level, self, for_many=for_many)
+        if not is_alone:
+            self._me = (self,)
+        return buckets, enter
 
     def wait(self, token: Token, weight: int) -> None:
         """Like :meth:`left`, while there is nobody who would hear."""
@@ -357,7 +364,16 @@ class Join(Node):
         return [self.parent]
 
     def forget(self) -> None:
-        """Take the node's tokens out of the shared buckets, before it goes."""
+        """Take the node's tokens out of the buckets, before it goes."""
+        if not self._me:
+            self.index.leave_alone(self._waiting)
+        else:
+            self._leave_shared()
+        # A node refers to itself: what is large must not wait with it for the cyclic garbage collector.
+        self._rows = {}
+        self._waiting = {}
+
+    def _leave_shared(self) -> None:
         if not self.index.is_last(self.level) and not (self.limit != MUTED and self._taken_back()):
             # What it has heard of is less than what the parent would replay, or what the parent replays is too much.
             for key, bag in list(self._waiting.items()):
@@ -367,12 +383,6 @@ class Join(Node):
                 elif len(kept) < (1 if isinstance(bag, tuple) else len(bag)):
                     self._waiting[key] = bag_of(kept)
         self.index.leave_level(self.level)
-        self._let_go()
-
-    def _let_go(self) -> None:
-        # A node refers to itself: what is large must not wait with it for the cyclic garbage collector.
-        self._rows = {}
-        self._waiting = {}
 
     def _taken_back(self) -> bool:
         """Whether its tokens could be found by what its parent replays, and were taken out."""
@@ -391,13 +401,7 @@ class RequiringJoin(Join):
 
     __slots__ = ()
 
-    def _buckets(self) -> tuple[dict[Any, Bag], Callable[[dict[Any, Bag], Any, Token, int], None]]:  # Any: keys of any kind
-        return self.index.join_alone(self.level), partial(enter_waiting, requires=self.required_by)
-
-    def required_by(self, partner: Token) -> Iterator[Required[int]]:
-        """What a token that waits requires of what a fact appends, by the place there."""
-        return required_by(self.spec.tests, partner[1:])
-
-    def forget(self) -> None:
-        self.index.leave_alone(self._waiting)
-        self._let_go()
+    def _buckets(
+        self, *, for_many: bool
+    ) -> tuple[dict[Any, Bag], Callable[[dict[Any, Bag], Any, Token, int], None]]:  # Any: keys of any kind
+        return self.index.wait_alone(self.level, self), partial(enter_waiting, requires=partial(required_by, self.spec.tests))

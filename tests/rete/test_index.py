@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rete.bag import Bag
-from rete.index import Index, enter, key_getter, tuple_getter
+from rete.index import MAX_ALONE, Index, enter, key_getter, tuple_getter
 
 FACT = ("a", "b", "c", "d")
 
@@ -47,26 +49,62 @@ def test_a_key_goes_with_its_last_item() -> None:
     assert bags == {}
 
 
-def test_joins_of_one_level_share_buckets_until_the_last_leaves() -> None:
+def joins(count: int) -> list[Any]:  # Any: an index asks nothing of its joins
+    return [f"join {number}" for number in range(count)]
+
+
+def test_the_first_join_of_a_level_has_buckets_of_its_own_and_others_share_some() -> None:
     index = Index((0,), (1,))
-    first, second, deeper = index.join_level(1), index.join_level(1), index.join_level(2)
+    one, other, third, deep = joins(4)
 
-    assert second is first
-    assert deeper is not first
-    index.leave_level(1)
-    assert [level for level, _ in index.waiting] == [1, 2]
-    index.leave_level(1)
-    assert [level for level, _ in index.waiting] == [2]
+    first, is_alone = index.wait_at_level(1, one, for_many=False)
+    second, third_too = index.wait_at_level(1, other, for_many=False), index.wait_at_level(1, third, for_many=False)
+    deeper, _ = index.wait_at_level(2, deep, for_many=False)
 
-
-def test_a_join_that_waits_alone_shares_no_buckets_and_takes_its_own_away() -> None:
-    index = Index((0,), (1,))
-    shared, alone, other = index.join_level(1), index.join_alone(1), index.join_alone(1)
-
-    assert len({id(shared), id(alone), id(other), id(index.join_level(1))}) == 3
+    assert is_alone
+    assert second == third_too == ({}, False)
+    assert second[0] is third_too[0]
+    assert len({id(first), id(second[0]), id(deeper)}) == 3
+    assert [(level, join) for level, _, join in index.waiting] == [(1, one), (1, None), (2, deep)]
     assert index.joins == 4
-    index.leave_alone(alone)
-    assert [buckets is other or buckets is shared for _, buckets in index.waiting] == [True, True]
+
+
+def test_shared_buckets_stay_until_the_last_join_leaves_them() -> None:
+    index = Index((0,), (1,))
+    for join in joins(3):
+        index.wait_at_level(1, join, for_many=False)
+
+    assert not index.is_last(1)
     index.leave_level(1)
+    assert index.is_last(1)
     index.leave_level(1)
-    assert [buckets is other for _, buckets in index.waiting] == [True]
+    assert [join for _, _, join in index.waiting] == joins(1)
+
+
+def test_a_join_takes_its_own_buckets_away_and_the_next_one_has_some() -> None:
+    index = Index((0,), (1,))
+    one, other, third = joins(3)
+    own, _ = index.wait_at_level(1, one, for_many=False)
+    index.wait_at_level(1, other, for_many=False)
+
+    index.leave_alone(own)
+
+    assert index.wait_at_level(1, third, for_many=True) == ({}, True)
+    assert [join for _, _, join in index.waiting] == [None, third]
+
+
+def test_a_join_may_insist_on_buckets_of_its_own() -> None:
+    index = Index((0,), (1,))
+    one, other = joins(2)
+
+    assert index.wait_alone(1, one) is not index.wait_alone(1, other)
+    assert index.joins == 2
+
+
+def test_some_joins_for_many_queries_have_buckets_of_their_own_too() -> None:
+    index = Index((0,), (1,))
+
+    alone = [index.wait_at_level(1, join, for_many=True)[1] for join in joins(MAX_ALONE + 2)]
+
+    assert alone == [True] * MAX_ALONE + [False, False]
+    assert len(index.waiting) == MAX_ALONE + 1

@@ -15,7 +15,7 @@ def test_inside_a_chain_a_test_stands_before_the_joins_that_it_does_not_need() -
 
     # Three joins and the test; the second join is never asked for a key.
     memory = next(memory for memory in world.network._memories if memory.spec.template.pattern[1] == "q")
-    assert all(not buckets for index in memory.indexes.values() for _, buckets in index.waiting)
+    assert all(not buckets for index in memory.indexes.values() for _, buckets, _ in index.waiting)
     assert watch.rows == {}
 
 
