@@ -53,8 +53,8 @@ def enter(bags: dict[Any, Bag], key: Any, item: Token, weight: int) -> None:
 
 
 MAX_ALONE = 4
-"""Joins of a level that have buckets of their own, each of which costs a fact a look-up. Further ones share theirs: each token there
-has its join before it."""
+"""Joins of a level that have buckets of their own, each of which costs a fact a look-up. Further ones share theirs, and each token
+there has its join before it."""
 
 
 class Index:
