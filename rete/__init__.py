@@ -11,6 +11,7 @@ inside: inspect.py (what is held, and the network as a graph), explain/ (why a s
 
 from .alpha import TemplateTable
 from .chain import AnyTemplate, chain_of
+from .compile.canonical import Canonical, canonical
 from .compile.sharing import can_share
 from .compile.substitution import bound, conditions_of, replaced
 from .conditions import (
@@ -41,6 +42,7 @@ __all__ = [
     "AlphaSpec",
     "AnyTemplate",
     "BadQuery",
+    "Canonical",
     "Condition",
     "Group",
     "Network",
@@ -57,6 +59,7 @@ __all__ = [
     "Window",
     "bound",
     "can_share",
+    "canonical",
     "chain_of",
     "conditions_of",
     "replaced",

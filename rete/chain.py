@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from .conditions import MAX_CONDITIONS, AlphaSpec, Condition, Group, Template, is_parameter
 from .errors import BadQuery
-from .functions import Test
+from .functions import Test, unnamed
 
 AnyTemplate: TypeAlias = Template[Any]  # Any: constants are opaque to this package
 
@@ -104,7 +104,7 @@ def alpha_of(condition: Condition, tests: tuple[Test, ...]) -> AlphaSpec:
     position = dict(condition.variables)
     return AlphaSpec(
         condition.template,
-        tuple((test, tuple(position[name] for name in test.names)) for test in tests),
+        tuple((unnamed(test), tuple(position[name] for name in test.names)) for test in tests),  # type: ignore[arg-type]  # they hash
         condition.window,
     )
 

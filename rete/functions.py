@@ -7,6 +7,7 @@ values. Constants are opaque.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Protocol
 
 from .predicates.requirements import Requirement
@@ -27,6 +28,23 @@ def with_constants(function: Any, replacement: Callable[[Any], Any]) -> Any:  # 
     """The same with something else in the place of its constants: of those that it shows to the attribute ``with_constants``."""
     change = getattr(function, "with_constants", None)
     return function if change is None else change(replacement)
+
+
+def with_names(function: Any, rename: Callable[[str], str]) -> Any:  # Any: a test, a computation or an aggregate
+    """The same of other names; None where it does not say that by an attribute ``with_names``, unless it has none."""
+    change = getattr(function, "with_names", None)
+    if change is None:
+        return None if function.names else function
+    return change(rename)
+
+
+@lru_cache(maxsize=1_024)
+def unnamed(function: Any) -> Any:  # Any: as above, or an order
+    """The same of the names 0, 1 and so on, in the order in which it reads them: what is common to functions that differ in names.
+    What does not say how it is of other names stays as it is."""
+    names = getattr(function, "names", ())
+    made = with_names(function, lambda name: str(names.index(name))) if names else None
+    return function if made is None else made
 
 
 def is_portable(test: Test) -> bool:

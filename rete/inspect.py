@@ -67,7 +67,7 @@ def held_by(production: Production) -> Held:
     nodes = nodes_of(production)
     if isinstance(production, Instance):
         template = production.template
-        queries = sum(len(tuple(collector.audience())) for collector in template.collectors.values())
+        queries = template.count_queries()
         tokens, size = _sum(nodes)
         rows = template.collectors[production.arguments].count
         return Held(rows, tokens, size, tokens // queries, size // queries, queries)
@@ -169,8 +169,5 @@ def graph(network: Network | Sequence[Network], productions: Iterable[Production
 def _query(end: End) -> dict[str, object]:
     if isinstance(end, ChainEnd):
         return {"rows": end.count, "queries": 1}
-    collectors = end.template.collectors.values()
-    return {
-        "rows": sum(collector.count for collector in collectors),
-        "queries": sum(len(tuple(collector.audience())) for collector in collectors),
-    }
+    rows = sum(collector.count for collector in end.template.collectors.values())
+    return {"rows": rows, "queries": end.template.count_queries()}

@@ -179,6 +179,11 @@ class Network:
         """Whether some query like :meth:`subscribe_template` would add is there."""
         return (tree, tuple(select), len(arguments)) in self._templates
 
+    def count_queries(self, tree: Group | Algebra, arguments: Token, select: Sequence[str]) -> int:
+        """How many queries there are like :meth:`subscribe_template` would add, of any arguments."""
+        template = self._templates.get((tree, tuple(select), len(arguments)))
+        return 0 if template is None else template.count_queries()
+
     def fixed_parameters(self, tree: Group | Algebra, arguments: Token) -> frozenset[int]:
         """The numbers of a template's parameters that are to be constants here (:mod:`rete.compile.sharing`)."""
         return fixed_parameters(tree, arguments, by_feed=self._memories.by_feed)

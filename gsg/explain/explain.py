@@ -20,7 +20,7 @@ from rete.functions import requirements_of
 from rete.inspect import held_by
 
 from ..errors import LocalError
-from ..languages.notation import alpha_text, condition_text, naming, operator_text, part_text, test_text, variable_text
+from ..languages.notation import alpha_text, condition_text, naming, operator_text, part_text, test_text, tests_of, variable_text
 from ..languages.query import Query, enter, refusing_bad_queries
 from ..languages.rows import Row
 from ..tuples.terms import Term, Tuple, n3, show
@@ -75,8 +75,10 @@ def explain_plan(
     counts: Mapping[rete.AlphaSpec, int] | None = None,
     candidates: Mapping[rete.AlphaSpec, tuple[Candidate, ...]] | None = None,
     counted: str = "",
+    like: int = 0,
 ) -> Plan:
-    """The plan, with how many facts each alpha memory has or would have, and where each could be posted."""
+    """The plan, with how many facts each alpha memory has or would have, where each could be posted, and how many subscriptions
+    there are that are equal up to constants."""
     known = counts or {}
 
     def steps_of(steps: Iterable[Step]) -> Iterator[PlanStep]:
@@ -91,8 +93,8 @@ def explain_plan(
                     on=tuple(variable_text(name)[1:] or name for name in step.on),
                     binds=tuple(variable_text(name)[1:] or name for name in step.new),
                     product=step.product,
-                    tests=tuple(test_text(test) for test, _ in step.alpha.tests),
-                    tried=tuple(test_text(test) for test, _ in step.alpha.tests if not requirements_of(test)),
+                    tests=tuple(map(test_text, tests_of(step.alpha, step.what))),
+                    tried=tuple(test_text(test) for test in tests_of(step.alpha, step.what) if not requirements_of(test)),
                     candidates=places,
                     everywhere=candidates is not None and not step.alpha.template.anchors(),
                 )
@@ -110,7 +112,7 @@ def explain_plan(
 
     with refusing_bad_queries(), naming(tree_of(query)):
         steps = plan(query.bound().body, lambda alpha: known.get(alpha, 0))
-        return Plan(language, query.select, tuple(steps_of(steps)), query.warnings, counted)
+        return Plan(language, query.select, tuple(steps_of(steps)), query.warnings, counted, like)
 
 
 def draw_query(query: Query) -> str:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 import rete
 from rete import algebra
 from rete.algebra import Aggregate, Computation, Order, PathStep, Test
+from rete.functions import with_names
 from rete.operators.exists import Existence
 from rete.operators.join import Join, Node
 
@@ -62,6 +63,27 @@ def condition_text(condition: rete.Condition) -> str:
     return f"({', '.join(map(term_text, condition.pattern))}){_window_text(condition.window)}"
 
 
+def _test_at(test: Test, places: tuple[int, ...]) -> str:
+    names = {read: f".{place}" for read, place in zip(test.names, places, strict=True)}
+    shown = with_names(test, names.__getitem__)
+    token = _MADE_UP.set({f".{place}": f"position {place}" for place in places})
+    try:
+        return test_text(test if shown is None else shown)
+    finally:
+        _MADE_UP.reset(token)
+
+
+def tests_of(alpha: rete.AlphaSpec, condition: rete.Condition) -> list[Test]:
+    """The tests that an alpha memory makes, in the names of a condition that looks into it."""
+    name_at = {place: name for name, place in condition.variables}
+    found = []
+    for test, places in alpha.tests:
+        names = {read: name_at[place] for read, place in zip(test.names, places, strict=True)}
+        named = with_names(test, names.__getitem__)
+        found.append(test if named is None else named)
+    return found
+
+
 def _window_text(window: rete.Window | None) -> str:
     if window is None:
         return ""
@@ -76,7 +98,7 @@ def alpha_text(alpha: rete.AlphaSpec) -> str:
         (f"= position {repeated[place]}" if place in repeated else "*") if wanted is None else n3(wanted)
         for place, wanted in enumerate(template.pattern)
     ]
-    tests = "".join(f" with {test_text(test)}" for test, _ in alpha.tests)
+    tests = "".join(f" with {_test_at(test, places)}" for test, places in alpha.tests)
     return f"({', '.join(items)}){_window_text(alpha.window)}{tests}"
 
 
@@ -236,16 +258,16 @@ def node_detail(node: Node) -> str:
         places = list(zip(node.spec.token_key, node.spec.fact_key, strict=True))
         on = ", ".join(f"position {position} = column {column}" for column, position in places)
         return f"{alpha_text(node.spec.alpha)} {f'on {on}' if on else ''}".strip()
-    match type(node).__name__, getattr(node, "key", None):
-        case "Selection", (_, test, _):
+    match type(node).__name__, getattr(node, "made_with", None):
+        case "Selection", (test, _):
             return test_text(test)
-        case "Extension", (_, value, _):
+        case "Extension", (value, _):
             return _computation_text(value)
-        case "Groups", (_, _, aggregates, _):
+        case "Groups", (_, aggregates, _):
             return ", ".join(_aggregate_text(aggregate) for aggregate, _ in aggregates)
-        case "InlineRows", (_, rows, _, _):
+        case "InlineRows", (rows, _, _, _):
             return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
-        case "Sliced", (_, _, order, _, _, offset, limit):
+        case "Sliced", (_, order, _, _, offset, limit):
             return operator_text(algebra.Slice(algebra.Basic(), order, offset, limit))
     return ""
 

@@ -14,24 +14,24 @@ from ..tuples.terms import Tuple
 SHARE_FROM = 8
 """Queries of one template that are entered each by itself; further ones share a network. That has the facts of all their constants:
 a single query should not pay for those of which nobody asks."""
-
 MAX_KNOWN = 1_024
-"""Templates of which it is kept which constants may differ."""
+"""Templates of which it is kept what they have in common with others."""
 
 
 class Entrance:
     """Where the queries of one network come in and go out.
 
     It counts, by template, the queries that were entered by themselves: as many as are alive, and less than SHARE_FROM each unless
-    they cannot share.
+    they cannot share. Queries are of one template however they are written (:mod:`rete.compile.canonical`).
     """
 
     def __init__(self, network: rete.Network) -> None:
         self._network = network
         self._alone: dict[rete.Production, Query] = {}
         self._counts: Counter[tuple[object, tuple[str, ...]]] = Counter()
-        self._fixed: dict[object, frozenset[int]] = {}
-        """By template: in which of their constants its queries do not differ. Limit: MAX_KNOWN; the oldest goes."""
+        self._known: dict[tuple[object, tuple[str, ...]], tuple[frozenset[int], rete.Canonical]] = {}
+        """By body and names of rows: in which of their constants such queries do not differ here; the form of the template where
+        there are none. Limit: MAX_KNOWN; the oldest goes."""
 
     def enter(
         self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS, at_once: int = rete.UNLIMITED
@@ -40,25 +40,36 @@ class Entrance:
 
         Raises BadQuery and TooManyTokens; rete.TakesLong where a query that is entered by itself takes more than ``at_once`` steps.
         """
-        query = self._with_fixed(query)
-        if query.arguments and self._is_shared(query):
+        like = self._as_template(query) if query.arguments else query
+        if like.arguments and self._is_shared(like):
             with refusing_bad_queries():
-                return self._network.subscribe_template(query.body, query.arguments, query.select, listener, max_tokens=max_tokens)
-        production = enter(self._network, query.bound(), listener, max_tokens=max_tokens, at_once=at_once)
-        if query.arguments:
-            self._alone[production] = query
-            self._counts[query.body, query.select] += 1
+                return self._network.subscribe_template(like.body, like.arguments, like.select, listener, max_tokens=max_tokens)
+        production = enter(self._network, like.bound(), listener, max_tokens=max_tokens, at_once=at_once)
+        if like.arguments:
+            self._alone[production] = like
+            self._counts[like.body, like.select] += 1
         return production, production.first_rows()
 
-    def _with_fixed(self, query: Query) -> Query:
-        """The query with those constants in their places in which queries of this network do not differ."""
-        fixed = self._fixed.get(query.body)
-        if query.arguments and fixed is None:
+    def count_like(self, query: Query) -> int:
+        """How many queries there are that are equal to one up to constants; of one that nothing is known to be like, none."""
+        if not query.arguments:
+            return 0
+        like = self._as_template(query)
+        return self._counts[like.body, like.select] + self._network.count_queries(like.body, like.arguments, like.select)
+
+    def _as_template(self, query: Query) -> Query:
+        """The query as one of its template, as it is in this network."""
+        known = self._known.get((query.body, query.select))
+        if known is None:
             fixed = self._network.fixed_parameters(query.body, query.arguments)
-            self._fixed[query.body] = fixed
-            if len(self._fixed) > MAX_KNOWN:
-                del self._fixed[next(iter(self._fixed))]
-        return query.bound_at(fixed) if fixed else query
+            known = fixed, rete.canonical(query.body, query.select, len(query.arguments))
+            self._known[query.body, query.select] = known
+            if len(self._known) > MAX_KNOWN:
+                del self._known[next(iter(self._known))]
+        fixed, form = known
+        if fixed:
+            return query.bound_at(fixed)
+        return Query(form.body, form.select, tuple([query.arguments[number] for number in form.arguments]))
 
     def _is_shared(self, query: Query) -> bool:
         if self._network.has_template(query.body, query.arguments, query.select):

@@ -19,7 +19,7 @@ from ..feeds.alpha_memory import AlphaMemory, OnEvent
 from ..feeds.feed import Differences
 from ..feeds.feeds import Feeds
 from ..interleaving import in_thread
-from ..languages.query import alphas, is_large
+from ..languages.query import Query, alphas, is_large
 from ..placement.holders import Holders
 from ..placement.rules import Anchor
 from ..rendezvous.broken_links import BACK_S
@@ -98,6 +98,10 @@ class Subscriber:
         entered = await self._long.enter(query, [memory.alpha for memory in memories], standing.tell_changes, max_tokens)
         standing.long = self._long
         return entered
+
+    def count_like(self, query: Query) -> int:
+        """How many queries there are that are equal to one up to constants."""
+        return self._entrance.count_like(query)
 
     def unsubscribe(self, standing: StandingQuery) -> None:
         """Remove a query; feeds that nobody else uses end, and with them the templates at their rendezvous."""

@@ -125,6 +125,10 @@ class Parameters(Node):
         self._dirty.clear()
         return changes
 
+    def count_queries(self) -> int:
+        """How many queries there are, of all arguments."""
+        return sum(len(tuple(collector.audience())) for collector in self.collectors.values())
+
     @property
     def is_unused(self) -> bool:
         """Whether there is no query."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..chain import Estimate, JoinSpec
 from ..conditions import is_parameter
-from ..functions import Test
+from ..functions import Test, unnamed
 from ..operators.demand import Branch
 from ..operators.distinct import Once
 from ..operators.filter import Selection
@@ -40,8 +40,14 @@ class StreamNodes:
         self.made: list[Node] = []
 
     def _operator(self, kind: Callable[..., Operator], owner: Node, *arguments: object) -> Node:
-        """The operator of a kind below a node."""
-        return self._shared(owner, (kind, *arguments), lambda: kind(owner, *arguments))
+        """The operator of a kind below a node. Functions that differ in names alone are the same: places say what they read."""
+
+        def make() -> Operator:
+            made = kind(owner, *arguments)
+            made.made_with = arguments
+            return made
+
+        return self._shared(owner, (kind, *map(_unnamed, arguments)), make)
 
     def _shared(self, owner: Node, key: Hashable, make: Callable[[], Operator]) -> Node:
         node = owner.shared.get(key)
@@ -105,3 +111,10 @@ class StreamNodes:
             names = (*sure, *compress(unsure, bound))
             branch: Branch[Any] = Branch(stream.node, bound, tuple(map(stream.place, names)))  # Any: what is noted of a demand
             yield branch, Stream(branch.demand, names, frozenset(names))
+
+
+def _unnamed(argument: object) -> object:
+    """What a node is made with; of aggregates, each with its places, all."""
+    if isinstance(argument, tuple):
+        return tuple(map(_unnamed, argument))
+    return unnamed(argument) if hasattr(argument, "names") else argument

@@ -41,7 +41,7 @@ class Operator(Node):
     """A node made from an operator of the algebra; ``feeds`` are the nodes above it, each with the receiver that stands below
     it."""
 
-    __slots__ = ("feeds", "key", "owner")
+    __slots__ = ("feeds", "key", "made_with", "owner")
 
     def __init__(self, *parents: Node) -> None:
         super().__init__(1 + max(parent.level for parent in parents), parents[0].caps)
@@ -49,6 +49,8 @@ class Operator(Node):
         """Where it is shared, by its key."""
         self.key: Hashable = None
         """Its kind and what it was made with, but for its owner; None where it is not shared."""
+        self.made_with: tuple[object, ...] = ()
+        """With what it was made, but for its owner: for whoever shows it."""
         self.feeds: list[tuple[Node, Receiver]] = []
 
     def connect(self, *feeds: tuple[Node, Receiver]) -> None:

@@ -9,7 +9,8 @@ it out.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +25,7 @@ from .evaluating import Evaluate, evaluator
 from .functions import text_of
 from .numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, Number, number_of, quotient, single, term_of
 from .strings import MAX_TEXT
-from .tree import Expression, names_in
+from .tree import Expression, names_in, rename_variables
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,14 @@ class Aggregated:
     @cached_property
     def _evaluate(self) -> Evaluate | None:
         return None if self.expression is None else evaluator(self.expression, self.names)
+
+    def with_names(self, rename: Callable[[str], str]) -> Aggregated | None:
+        """The same aggregate of other names; None where there is none (tree.py)."""
+        solution = tuple(map(rename, self.solution))
+        if self.expression is None:
+            return replace(self, solution=solution)
+        made = rename_variables(self.expression, rename)
+        return None if made is None else replace(self, expression=made, solution=solution)
 
     def start(self) -> _Accumulator:
         kept = _KINDS[self.function](self)

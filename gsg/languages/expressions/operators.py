@@ -19,7 +19,7 @@ from .errors import ExpressionError
 from .evaluating import Evaluate, evaluator
 from .portable import travels
 from .requirements import requirements_of
-from .tree import Call, Expression, Fresh, names_in, replace_constants
+from .tree import Call, Expression, Fresh, names_in, rename_variables, replace_constants
 
 
 def _operations(expression: Expression) -> int:
@@ -62,6 +62,11 @@ class _OfExpression:
     def with_constants(self, replacement: Callable[[Any], Any]) -> Self:  # Any: terms, or what stands for them
         """The same operator of an expression with other constants (tree.py)."""
         return type(self)(replace_constants(self.expression, replacement))
+
+    def with_names(self, rename: Callable[[str], str]) -> Self | None:
+        """The same operator of other names; None where there is none (tree.py)."""
+        made = rename_variables(self.expression, rename)
+        return None if made is None else type(self)(made)
 
     def __reduce__(self) -> tuple[type[_OfExpression], tuple[Expression]]:
         # A closure cannot be pickled: whoever is sent the operator makes its own.

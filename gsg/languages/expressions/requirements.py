@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from rete.predicates import Begins, Between, Contains, Ends, OneOf, Requirement
@@ -76,17 +77,25 @@ def _has_chance(side: Expression) -> bool:
     return isinstance(side, Fresh) or (isinstance(side, Call) and any(map(_has_chance, side.arguments)))
 
 
-@dataclass(frozen=True, slots=True)
 class _Looked:
-    """What is looked at in a value: an expression of it, as a value of one kind (a :class:`rete.predicates.View`)."""
+    """What is looked at in a value: an expression of it, as a value of one kind (a :class:`rete.predicates.View`). Most equal ones
+    are one object (:func:`_looked`), and what an index asks for most is their hash."""
 
-    side: Expression
-    kind: Kind
-    _evaluate: list[Evaluate] = field(default_factory=list, compare=False, repr=False)
-    """Made when it is first looked: of many equal ones an index looks by one."""
+    __slots__ = ("_evaluate", "_hash", "kind", "side")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "side", _of_value(self.side))
+    def __init__(self, side: Expression, kind: Kind) -> None:
+        """``side`` reads _VALUE."""
+        self.side = side
+        self.kind = kind
+        self._hash = hash((side, kind))
+        self._evaluate: Evaluate | None = None
+        """Made when it is first looked."""
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Looked) and (self.side, self.kind) == (other.side, other.kind)
 
     @property
     def is_computed(self) -> bool:
@@ -96,12 +105,17 @@ class _Looked:
     def __call__(self, value: Term) -> Any:  # Any: as in Kind
         if self.side is _VALUE:
             return self.kind(value)
-        if not self._evaluate:
-            self._evaluate.append(evaluator(self.side, (_VALUE.name,)))
+        if self._evaluate is None:
+            self._evaluate = evaluator(self.side, (_VALUE.name,))
         try:
-            return self.kind(self._evaluate[0]((value,)))
+            return self.kind(self._evaluate((value,)))
         except ExpressionError:
             return None
+
+
+@lru_cache(maxsize=1_024)
+def _looked(side: Expression, kind: Kind) -> _Looked:
+    return _Looked(_of_value(side), kind)
 
 
 def _of_value(side: Expression) -> Expression:
@@ -115,7 +129,7 @@ def _of_value(side: Expression) -> Expression:
 
 
 def _part(function: str, side: Expression, text: str) -> Begins | Ends | Contains:
-    looked = _Looked(side, _text)
+    looked = _looked(side, _text)
     match function:
         case "STRSTARTS":
             return Begins(looked, text[:MAX_CHARACTERS])
@@ -169,7 +183,7 @@ def _one_of(side: Expression, terms: tuple[Term, ...]) -> tuple[Expression, Requ
         else:
             return None  # of other datatypes it is not known which terms are equal
         by_kind.setdefault(kind, {})[kind(term)] = None
-    return side, tuple(OneOf(_Looked(side, kind), tuple(keys)) for kind, keys in by_kind.items())
+    return side, tuple(OneOf(_looked(side, kind), tuple(keys)) for kind, keys in by_kind.items())
 
 
 # --- order ------------------------------------------------------------------------------------------------------------------
@@ -212,7 +226,7 @@ def _moment_bounds(symbol: str, side: Expression, moment: Moment, *, zoned: bool
 
 
 def _bounded(symbol: str, side: Expression, kind: Kind, bound: Any) -> Between:  # Any: as in Kind
-    looked = _Looked(side, kind)
+    looked = _looked(side, kind)
     return Between(looked, bound, None) if symbol.startswith(">") else Between(looked, None, bound)
 
 

@@ -104,6 +104,20 @@ def _replaced(argument: Expression, replacement: Callable[[Any], Any], *, is_ope
     return Name(made.name) if isinstance(made, Parameter) else Constant(made)
 
 
+def rename_variables(expression: Expression, rename: Callable[[str], str]) -> Expression | None:
+    """The expression with other names of variables; None where it is another one then, as a :class:`Fresh` value is."""
+    match expression:
+        case Name(name):
+            return Name(rename(name))
+        case Call(function, arguments):
+            made = [rename_variables(argument, rename) for argument in arguments]
+            return None if None in made else Call(function, tuple(filter(None, made)))
+        case Fresh():
+            return None
+        case _:
+            return expression
+
+
 MAX_CONJUNCTS = 16
 """Parts that a FILTER is split into; one of more parts stays whole, since each is an operator of its own."""
 
