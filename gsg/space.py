@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import rete
 
@@ -61,24 +61,35 @@ class Space:
 
         Raises BadTerm, and inserts nothing, when any of them is no tuple of constants; Unsupported for an ``audience``.
         """
-        _refuse(audience)
+        if audience is not None:
+            _refuse_audience()
         facts = [model.fact(items) for items in tuples]
-        add = self._opened().add
-        return self._change([(fact, 1) for fact in facts if add(fact)])
+        if self._closed or self._network.expiries:
+            self._opened()
+        add = self._store.add
+        changes = [(fact, 1) for fact in facts if add(fact)]
+        self._network.change(changes)
+        return len(changes)
 
     def retract(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> int:
         """Make tuples untrue, all in one transaction; returns how many were true. Raises like :meth:`insert`."""
-        _refuse(audience)
+        if audience is not None:
+            _refuse_audience()
         facts = [model.fact(items) for items in tuples]
-        remove = self._opened().remove
-        return self._change([(fact, -1) for fact in facts if remove(fact)])
+        if self._closed or self._network.expiries:
+            self._opened()
+        remove = self._store.remove
+        changes = [(fact, -1) for fact in facts if remove(fact)]
+        self._network.change(changes)
+        return len(changes)
 
     def notify(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> None:
         """Events, one after the other: each joins with the facts of this moment, its rows are reported once, and no trace is left.
 
         Raises like :meth:`insert`, and notifies of nothing.
         """
-        _refuse(audience)
+        if audience is not None:
+            _refuse_audience()
         self._opened()
         events = [model.fact(items) for items in tuples]
         now = self._clock()
@@ -166,12 +177,9 @@ class Space:
     def _opened(self) -> FactsByTemplate:
         if self._closed:
             raise DoorClosed("this space is closed; make a new gsg.Space()")
-        self.advance()
+        if self._network.expiries:
+            self.advance()
         return self._store
-
-    def _change(self, changes: list[tuple[Tuple, int]]) -> int:
-        self._network.change(changes)
-        return len(changes)
 
     def _drop_indexes(self) -> None:
         """One subscription has closed. When the many are gone that the store's indexes were built for, these go too."""
@@ -221,7 +229,6 @@ class Space:
         self._entrance.leave(production)
 
 
-def _refuse(audience: Iterable[bytes | str] | None) -> None:
+def _refuse_audience() -> NoReturn:
     # To let everybody in here read it would be the opposite of what was asked.
-    if audience is not None:
-        raise Unsupported("a space in one process has no peers to name, so it takes no audience; use gsg.Peer, or leave it out")
+    raise Unsupported("a space in one process has no peers to name, so it takes no audience; use gsg.Peer, or leave it out")

@@ -84,8 +84,9 @@ class Network:
         """What listeners are still to hear, oldest first. Emptied before the outermost transaction returns; at most one entry per
         production for each transaction that listeners made meanwhile."""
         self._telling = False
-        self._expiries: list[tuple[float, int, WindowMemory]] = []
-        """A heap: when the oldest event of each window of time leaves. One entry for each that has an event."""
+        self.expiries: list[tuple[float, int, WindowMemory]] = []
+        """A heap, empty where :meth:`expire` has nothing to do: when the oldest event of each window of time leaves. One entry for
+        each that has an event."""
         self._numbers = count()
         self.cut_short: Counter[AlphaSpec] = Counter()
         """By window: events that had to leave it early, because it held MAX_WINDOW_EVENTS or MAX_WINDOW_BYTES."""
@@ -244,14 +245,16 @@ class Network:
 
     def change(self, changes: Iterable[tuple[Fact, int]]) -> None:
         """Facts come (+1) or go (-1), as one transaction: listeners hear the net difference at its end."""
-        matching = self._memories.matching
+        matching, is_reached = self._memories.matching, False
         for fact, sign in changes:
             memories = matching(fact)
             if memories:
+                is_reached = True
                 activate(memories, fact, sign)
                 if self._caps.over:
                     self._end_muted()
-        self._settle()
+        if is_reached:
+            self._settle()
 
     def change_memory(self, alpha: AlphaSpec, changes: Iterable[tuple[Fact, int]]) -> None:
         """Like :meth:`change`, for facts of one alpha memory: where memories live at other peers, each is fed on its own."""
@@ -273,7 +276,7 @@ class Network:
         the conditions that have no window, per query; listeners are not told of those. ``now`` are seconds on the clock of
         :meth:`expire`, which is done first.
         """
-        if self._expiries:
+        if self.expiries:
             self.expire(now)
         if self._memories.has_windows and (memories := self._memories.windows(event)):
             only = [memory.enter(event, now) for memory in memories]
@@ -284,13 +287,13 @@ class Network:
                         self.cut_short[memory.spec] += 1
                     self._activate([memory], memory.leave(), -1)
                 if is_only and (expires := memory.expires) is not None:
-                    heappush(self._expiries, (expires, next(self._numbers), memory))
+                    heappush(self.expiries, (expires, next(self._numbers), memory))
             self._settle()
         return self.flash(event)
 
     def expire(self, now: float) -> None:
         """Take out of the windows of time what is too old, as one transaction."""
-        expiries = self._expiries
+        expiries = self.expiries
         while expiries and expiries[0][0] <= now:
             _, _, memory = heappop(expiries)
             while (expires := memory.expires) is not None and expires <= now:
@@ -302,12 +305,12 @@ class Network:
     @property
     def has_windows(self) -> bool:
         """Whether a query has a window, or an event that was in one is still to leave it."""
-        return self._memories.has_windows or bool(self._expiries)
+        return self._memories.has_windows or bool(self.expiries)
 
     def next_expiry(self) -> float | None:
         """When :meth:`expire` should be called next; None while no window of time has an event. It may be found that nothing has
         to be done then: windows that nobody asks for any more are forgotten at their time."""
-        return self._expiries[0][0] if self._expiries else None
+        return self.expiries[0][0] if self.expiries else None
 
     def flash(self, event: Fact) -> list[tuple[Production, list[tuple[Row, int]]]]:
         """The half of :meth:`notify` that leaves no trace: what conditions without window make of an event."""

@@ -333,16 +333,22 @@ def fact(items: Iterable[object]) -> Tuple:
     Raises BadTerm when an item is no term, holds a variable or is nested too deep, or the tuple is empty, longer than MAX_ARITY, or
     is a string (the usual slip of ``insert(("a", "b", "c"))`` for ``insert([("a", "b", "c")])``).
     """
-    if type(items) is tuple and items and len(items) <= MAX_ARITY and _AS_THEY_ARE.issuperset(map(type, items)):
+    if type(items) is tuple and 0 < len(items) <= MAX_ARITY:
+        # Nearly every tuple holds terms already, and stays as it is.
         for item in items:
             kind = type(item)
-            if kind is int:
+            if kind is str:
+                continue
+            if kind is IRI or kind is Symbol:
+                if type(astuple(item)[0]) is not str:
+                    _named(item)
+            elif kind is int:
                 if not INT_MIN <= item <= INT_MAX:
                     break
             elif kind is BlankNode:
                 _labelled(item)
-            elif kind is not str and type(astuple(item)[0]) is not str:
-                _named(item)
+            else:
+                break
         else:
             return items
     made = event(items)
@@ -367,8 +373,6 @@ def event(items: Iterable[object]) -> Tuple:
     return made
 
 
-_AS_THEY_ARE = frozenset((str, int, Symbol, IRI, BlankNode))
-"""Kinds of which nearly every value is a term already: most tuples stay as they are."""
 _NESTED = frozenset((Variable, Compound, List))
 _TOO_DEEP = f"terms more than {MAX_NESTING} deep in each other; expected less"
 

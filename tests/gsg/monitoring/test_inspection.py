@@ -111,7 +111,9 @@ def test_filters_at_the_rendezvous_are_noted_where_a_row_is_refused() -> None:
         refused = peers[1].inside.why_not(subscription.number, Row({"p": "a"}))
 
         assert refused.because == ("of 1 tuple that match (?p, age, ?n) none has the values of the row",)
-        assert refused.notes == ("of (*, age, *) with position 2 > 18 only tuples that pass come to this peer, and are counted here",)
+        assert refused.notes == (
+            "of (*, age, *) with position 2 > 18 only tuples that pass come to this peer, and are counted here",
+        )
 
     simulate(work, seed=24)
 
