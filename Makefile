@@ -63,15 +63,16 @@ check: $(STAMP) ## format, lint, types, import arrows
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_imports.py
 
-soak: $(STAMP) ## random queries and histories, 10,000 runs of peers in trouble and some of real ones, random lines at the Pedro door, all film data (hours, or less: ARGS="--seconds 600")
+soak: $(STAMP) ## random queries and histories, like queries together and alone, 10,000 runs of peers in trouble and some of real ones, random lines at the Pedro door, all film data (hours, or less: ARGS="--seconds 600")
 	$(BIN)/python tests/conformance/conformance_soak.py $(ARGS)
 	$(BIN)/python tests/harness/harness_soak.py $(ARGS)
 	$(BIN)/python tests/harness/real_trial.py
 	$(BIN)/python tests/harness/topic_trial.py
 	$(BIN)/python tests/harness/topic_trial.py --peers 64 --killed 0.9
 	$(BIN)/python tests/pedro_compat/pedro_soak.py
+	$(BIN)/python tests/gsg/like_queries_soak.py $(ARGS)
 	$(BIN)/python -m pytest --hypothesis-profile=soak tests/rete/test_equivalence.py tests/rete/test_algebra_equivalence.py \
-		tests/rete/explain/test_derivation.py tests/rete/explain/test_refusal.py tests/rete/compile/test_parameters.py \
+		tests/rete/explain/test_derivation.py tests/rete/explain/test_refusal.py tests/rete/compile/test_parameters.py tests/rete/compile/test_arguments_of_tests.py \
 		tests/gsg/languages/parse_cache/test_skeletons.py tests/gsg/languages/script/test_script_queries.py \
 		tests/gsg/channels/temporal/test_temporal_equivalence.py
 	$(BIN)/python -m benchmarks.films --peers 8
