@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -20,7 +20,7 @@ ROWS = 8_192
 """Rows of a first answer that are told without letting other threads have their turn."""
 
 
-class Collector(ABC):
+class Collector:
     """Where rows of a transaction are added up, for one query or for several that have the same."""
 
     __slots__ = ("count", "limit", "pending")

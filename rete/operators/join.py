@@ -11,7 +11,7 @@ A node holds no output: its tokens can always be replayed from its parent, so me
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from functools import partial
@@ -152,7 +152,7 @@ def _required(child: Any) -> Iterable[Required[int]]:  # Any: as above
     return found
 
 
-class Node(ABC):
+class Node:
     """What joins, negations and roots have in common: children, and a level for the order of activation."""
 
     __slots__ = ("_tested", "caps", "children", "emit", "ends", "held", "level", "limit", "shared")

@@ -7,7 +7,7 @@ is tried on every tuple, and so are all of them where they are few.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from .requirements import Between, Requirement
 from .value_index import ValueIndex
@@ -28,7 +28,7 @@ class TestIndex(Generic[Place, Thing]):
     """Things by what is required at places; ``required(thing)`` tells that, once, when the thing is to wait."""
 
     __slots__ = ("_required", "_waits_at", "_without_room", "by_place", "tried")
-    __test__ = False
+    __test__: ClassVar[bool] = False
 
     def __init__(self, required: Callable[[Thing], Iterable[Required[Place]]]) -> None:
         self._required = required

@@ -7,7 +7,6 @@ from notation import group
 from world import World
 
 import rete
-from rete.operators.join import Node
 
 
 def test_two_conditions_join_on_their_shared_variable() -> None:
@@ -99,11 +98,6 @@ def test_tuples_of_another_arity_are_other_tuples() -> None:
     world = World("a p", "a p b")
 
     assert world.watch(group("?x p")).rows == {"a": 1}
-
-
-def test_a_node_has_to_say_what_it_emits() -> None:
-    with pytest.raises(TypeError, match="abstract"):
-        Node(0).replay()
 
 
 def test_a_longest_chain_stays_inside_the_stack() -> None:
