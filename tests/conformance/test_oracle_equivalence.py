@@ -80,7 +80,7 @@ def transact(space: gsg.Space, changes: Sequence[Change]) -> None:
     """Insertions and retractions in one transaction, which is what a peer makes of one message."""
     for change in changes:
         (space._store.add if change.sign > 0 else space._store.remove)(change.fact)
-    space._change([(change.fact, change.sign) for change in changes])
+    space._network.change([(change.fact, change.sign) for change in changes])
 
 
 class Watch:
