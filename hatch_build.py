@@ -57,6 +57,7 @@ class CompiledMatcher(BuildHookInterface):  # type: ignore[type-arg]  # of any c
         modules = [str(path.relative_to(copy)) for path in found]
         made = subprocess.run([sys.executable, "-c", _BUILD, *modules], cwd=copy, capture_output=True, text=True, check=False)
         if made.returncode:
+            shutil.rmtree(copy)
             raise RuntimeError(f"the matcher does not compile; leave HATCH_BUILD_HOOK_ENABLE_CUSTOM out, or see: {made.stderr}")
         for extension in (*copy.glob("*.so"), *copy.glob("*.pyd"), *copy.glob("rete/**/*.so"), *copy.glob("rete/**/*.pyd")):
             build_data["force_include"][str(extension)] = str(extension.relative_to(copy))
@@ -64,6 +65,6 @@ class CompiledMatcher(BuildHookInterface):  # type: ignore[type-arg]  # of any c
         build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:  # Any: as above
-        """The wheel is there."""
+        """Remove the copy, whose extensions are in the wheel by now."""
         if self._folder:
             shutil.rmtree(self._folder)

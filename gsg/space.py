@@ -141,7 +141,7 @@ class Space:
         store = self._opened()
         query = parse_query(text, language)
         counts = {alpha: sum(map(alpha.admits, store.matching(alpha.template))) for alpha in alphas(query) if not alpha.window}
-        return explain_plan(query, language, counts=counts, counted="this space", like=self._entrance.count_like(query))
+        return explain_plan(query, language, counts=counts, counted="this space", sharing=self._entrance.count_sharing(query))
 
     def graph(self, *subscriptions: Subscription) -> networkx.DiGraph:
         """The network of the matcher, or the part of it that some subscriptions use; see :func:`rete.inspect.graph`."""

@@ -104,7 +104,7 @@ def alpha_of(condition: Condition, tests: tuple[Test, ...]) -> AlphaSpec:
     position = dict(condition.variables)
     return AlphaSpec(
         condition.template,
-        tuple((unnamed(test), tuple(position[name] for name in test.names)) for test in tests),  # type: ignore[arg-type]  # they hash
+        tuple((unnamed(test), tuple(position[name] for name in test.names)) for test in tests),
         condition.window,
     )
 

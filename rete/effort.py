@@ -43,7 +43,7 @@ def allowed(max_tokens: int, things: int) -> int:
 
 def steps_each(node: Node) -> int:
     """How many steps it is to pass a token on from a node, to nodes that keep none included."""
-    children = [child for child in node.children if isinstance(child, Node)]
+    children = [child for child in node.usual_children() if isinstance(child, Node)]
     below = sum(child.extra_steps + (0 if child.remembers else steps_each(child) - child.pair_steps) for child in children)
     return node.pair_steps + below
 

@@ -7,7 +7,6 @@ values. Constants are opaque.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Protocol
 
 from .predicates.requirements import Requirement
@@ -31,14 +30,14 @@ def with_constants(function: Any, replacement: Callable[[Any], Any]) -> Any:  # 
 
 
 def with_names(function: Any, rename: Callable[[str], str]) -> Any:  # Any: a test, a computation or an aggregate
-    """The same of other names; None where it does not say that by an attribute ``with_names``, unless it has none."""
+    """The same of other names: it makes that by an attribute ``with_names``. None for one that reads names and has no such
+    attribute, or that would be another function."""
     change = getattr(function, "with_names", None)
     if change is None:
         return None if function.names else function
     return change(rename)
 
 
-@lru_cache(maxsize=1_024)
 def unnamed(function: Any) -> Any:  # Any: as above, or an order
     """The same of the names 0, 1 and so on, in the order in which it reads them: what is common to functions that differ in names.
     What does not say how it is of other names stays as it is."""

@@ -1,10 +1,10 @@
 """One alpha memory, indexed for joins: rows by key, and beside them the tokens that wait for each key.
 
-``rows[key]`` holds the facts with this key (an event that equals a fact makes it two for its moment); ``waiting[key]`` the tokens
-that ask for the key. A new fact does few look-ups a level and meets only partners that match, however many joins share the memory
-(right unlinking by key, after Doorenbos, "Production Matching for Large Learning Systems", chapter 5, taken to single keys). Some
-joins have buckets of their own; others share theirs, and each token there has its join before it: (join, *token). All are kept as
-small as :mod:`rete.bag` can: they are what a network's memory consists of.
+``rows[key]`` holds the facts with this key (an event that equals a fact makes it two for its moment); buckets in ``waiting`` hold
+the tokens that ask for a key. A new fact does few look-ups a level and meets only partners that match, however many joins share the
+memory (right unlinking by key, after Doorenbos, "Production Matching for Large Learning Systems", chapter 5, taken to single keys).
+Some joins have buckets of their own; others share theirs, and each token there has its join before it: (join, *token). All are kept
+as small as :mod:`rete.bag` can: they are what a network's memory consists of.
 
 ``waiting`` is split by level, the depth of the join in the network: whoever activates joins goes from the deepest level up.
 """
@@ -53,8 +53,8 @@ def enter(bags: dict[Any, Bag], key: Any, item: Token, weight: int) -> None:
 
 
 MAX_ALONE = 4
-"""Joins of a level that have buckets of their own, each of which costs a fact a look-up. Further ones share theirs, and each token
-there has its join before it."""
+"""Plain joins of a level that have buckets of their own, each of which costs a fact a look-up. Further ones share theirs, and each
+token there has its join before it. Those whose tokens wait by their tests have their own always: one a template."""
 
 
 class Index:
@@ -115,11 +115,8 @@ class Index:
         self._sharing[level] -= 1
         if not self._sharing[level]:
             del self._sharing[level]
-            self._leave(self._shared.pop(level))
+            self.leave_alone(self._shared.pop(level))
 
     def leave_alone(self, buckets: dict[Any, Bag]) -> None:
-        """A join that had these to itself goes."""
-        self._leave(buckets)
-
-    def _leave(self, buckets: dict[Any, Bag]) -> None:
+        """A join that had these to itself goes, or the last one that shared them."""
         self.waiting = [entry for entry in self.waiting if entry[1] is not buckets]

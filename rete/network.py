@@ -253,7 +253,8 @@ class Network:
                 activate(memories, fact, sign)
                 if self._caps.over:
                     self._end_muted()
-        if is_reached:
+        if is_reached or self._steps or self._caps.over:
+            # The latter are left by a query that came or went.
             self._settle()
 
     def change_memory(self, alpha: AlphaSpec, changes: Iterable[tuple[Fact, int]]) -> None:

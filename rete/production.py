@@ -39,7 +39,7 @@ class Collector:
         pending, self.pending = self.pending, None
         return [] if pending is None else [(row, weight) for row, weight in pending.items() if weight]
 
-    @abstractmethod
+    @abstractmethod  # for the type checker: a class of ABC does not compile well (hatch_build.py)
     def audience(self) -> Iterable[Production]:
         """The queries whose rows these are."""
 

@@ -75,10 +75,10 @@ def explain_plan(
     counts: Mapping[rete.AlphaSpec, int] | None = None,
     candidates: Mapping[rete.AlphaSpec, tuple[Candidate, ...]] | None = None,
     counted: str = "",
-    like: int = 0,
+    sharing: int = 0,
 ) -> Plan:
-    """The plan, with how many facts each alpha memory has or would have, where each could be posted, and how many subscriptions
-    there are that are equal up to constants."""
+    """The plan, with how many facts each alpha memory has or would have, where each could be posted, and with how many
+    subscriptions it would share a network."""
     known = counts or {}
 
     def steps_of(steps: Iterable[Step]) -> Iterator[PlanStep]:
@@ -112,7 +112,7 @@ def explain_plan(
 
     with refusing_bad_queries(), naming(tree_of(query)):
         steps = plan(query.bound().body, lambda alpha: known.get(alpha, 0))
-        return Plan(language, query.select, tuple(steps_of(steps)), query.warnings, counted, like)
+        return Plan(language, query.select, tuple(steps_of(steps)), query.warnings, counted, sharing)
 
 
 def draw_query(query: Query) -> str:

@@ -68,17 +68,16 @@ class Plan(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     counted: str = ""
     """Where facts were counted; empty for nowhere."""
-    like: int = 0
-    """How many subscriptions there are that differ from it in constants alone, however they are written; as far as is known, which
-    leaves out the first eight."""
+    sharing: int = 0
+    """With how many subscriptions it would share a network: they differ in constants alone, however they are written."""
 
     def __str__(self) -> str:
         names = " ".join(f"?{name}" for name in self.variables) or "nothing: the answer is whether there is one"
         counted = f"facts are those of {self.counted}" if self.counted else "nobody was asked for counts, so the order may change"
         lines = [f"{self.language} query, rows of {names}", f"joined in this order ({counted}):"]
         lines += _indented(_plan_lines(self.steps))
-        if self.like:
-            lines.append(f"shared with {number_text(self.like, 'subscription')} at least, which differ in constants alone")
+        if self.sharing:
+            lines.append(f"in one network with {number_text(self.sharing, 'subscription')} that differ in constants alone")
         lines += [f"warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
 

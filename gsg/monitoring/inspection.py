@@ -69,7 +69,7 @@ class Inspection:
             counts=counts,
             candidates={spec: self._candidates(spec.template, found[spec.template]) for spec in specs},
             counted=f"the rendezvous of each condition, as they told {self._address}; at most so many",
-            like=self._subscriber.count_like(query),
+            sharing=self._subscriber.count_sharing(query),
         )
         return await as_long_as(text, explain)
 

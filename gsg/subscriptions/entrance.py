@@ -15,7 +15,7 @@ SHARE_FROM = 8
 """Queries of one template that are entered each by itself; further ones share a network. That has the facts of all their constants:
 a single query should not pay for those of which nobody asks."""
 MAX_KNOWN = 1_024
-"""Templates of which it is kept what they have in common with others."""
+"""Templates whose form is kept, so that it is not made anew for each query."""
 
 
 class Entrance:
@@ -29,9 +29,9 @@ class Entrance:
         self._network = network
         self._alone: dict[rete.Production, Query] = {}
         self._counts: Counter[tuple[object, tuple[str, ...]]] = Counter()
-        self._known: dict[tuple[object, tuple[str, ...]], tuple[frozenset[int], rete.Canonical]] = {}
-        """By body and names of rows: in which of their constants such queries do not differ here; the form of the template where
-        there are none. Limit: MAX_KNOWN; the oldest goes."""
+        self._forms: dict[tuple[object, tuple[str, ...]], rete.Canonical] = {}
+        """By body and names of rows: the form of templates whose queries may differ in all of their constants. Limit: MAX_KNOWN, of
+        queries as long as they may be; the oldest goes."""
 
     def enter(
         self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS, at_once: int = rete.UNLIMITED
@@ -50,25 +50,24 @@ class Entrance:
             self._counts[like.body, like.select] += 1
         return production, production.first_rows()
 
-    def count_like(self, query: Query) -> int:
-        """How many queries there are that are equal to one up to constants; of one that nothing is known to be like, none."""
+    def count_sharing(self, query: Query) -> int:
+        """How many queries share a network that the query would be in, too."""
         if not query.arguments:
             return 0
         like = self._as_template(query)
-        return self._counts[like.body, like.select] + self._network.count_queries(like.body, like.arguments, like.select)
+        return self._network.count_queries(like.body, like.arguments, like.select)
 
     def _as_template(self, query: Query) -> Query:
         """The query as one of its template, as it is in this network."""
-        known = self._known.get((query.body, query.select))
-        if known is None:
+        form = self._forms.get((query.body, query.select))
+        if form is None:
             fixed = self._network.fixed_parameters(query.body, query.arguments)
-            known = fixed, rete.canonical(query.body, query.select, len(query.arguments))
-            self._known[query.body, query.select] = known
-            if len(self._known) > MAX_KNOWN:
-                del self._known[next(iter(self._known))]
-        fixed, form = known
-        if fixed:
-            return query.bound_at(fixed)
+            if fixed:
+                # Another query of the body may have constants that can be looked up.
+                return query.bound_at(fixed)
+            form = self._forms[query.body, query.select] = rete.canonical(query.body, query.select, len(query.arguments))
+            if len(self._forms) > MAX_KNOWN:
+                del self._forms[next(iter(self._forms))]
         return Query(form.body, form.select, tuple([query.arguments[number] for number in form.arguments]))
 
     def _is_shared(self, query: Query) -> bool:

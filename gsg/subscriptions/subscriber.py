@@ -99,9 +99,9 @@ class Subscriber:
         standing.long = self._long
         return entered
 
-    def count_like(self, query: Query) -> int:
-        """How many queries there are that are equal to one up to constants."""
-        return self._entrance.count_like(query)
+    def count_sharing(self, query: Query) -> int:
+        """How many queries share a network that the query would be in, too."""
+        return self._entrance.count_sharing(query)
 
     def unsubscribe(self, standing: StandingQuery) -> None:
         """Remove a query; feeds that nobody else uses end, and with them the templates at their rendezvous."""

@@ -5,7 +5,7 @@ the context is the root, one empty token, or for a template of queries their arg
 pattern of an EXISTS it is the demand: the outer values that the pattern mentions, so that substitution (SPARQL 1.1, section 18.6)
 is a matter of where a network begins. Names of the context are bound in each of its tokens.
 
-Four rules make networks small:
+Five rules make networks small:
 
 * a basic pattern, or inline data, joined with anything that surely binds what both mention is a chain of joins below it (as in a
   GSG script);
@@ -13,8 +13,8 @@ Four rules make networks small:
   bound, inside a chain of joins too;
 * a projection or group sees only those columns of its context that it shows, and those parameters that stand in it, so it is
   evaluated once for equal ones, and joined back; so is the side of a join that can be evaluated by itself;
-* a node is shared by its kind, its parents and the places that it reads; names count only where a test or a pattern is compared by
-  them.
+* in a template, what is the same for all arguments is evaluated below the root, and joined with them; inline data comes first;
+* a node is shared by its kind, its parents and the places that it reads; names count only where a pattern is compared by them.
 """
 
 from __future__ import annotations

@@ -8,12 +8,13 @@ each fact would meet every query, and each query would hold tokens that others h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
-from ..algebra import Algebra, Basic, Extend, Filter, LeftJoin, Path, Values, of_group, parts_of
+from ..algebra import Algebra, Basic, Exists, Extend, Filter, Join, LeftJoin, Minus, Path, Union, Values, of_group, parts_of
 from ..conditions import Group, OpenTemplate, Parameter, is_parameter
 from ..functions import Computation, Test, requirements_of, with_constants
 from ..index import Token
-from .scope import is_of_conditions, parameters
+from .scope import in_scope, is_of_conditions, parameters
 from .substitution import conditions_of
 
 
@@ -34,10 +35,14 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
     others = parameters(tree) - in_patterns
     if others and not by_feed:
         functions = list(_functions(tree))
-        inline = frozenset[str]().union(*map(parameters, _each(tree, Values)))
-        is_found = bool(in_patterns or inline) or any(_is_looked_up(function, arguments) for function in functions)
-        if is_found or sum(1 for _ in conditions_of(tree)) == 1:
-            others -= inline.union(*(function.names for function in functions))
+        inline = [each for each in _each(tree, Values) if parameters(each)]
+        is_found = (
+            bool(in_patterns)
+            or any(set(in_scope(each)) & _names_of_conditions(tree) for each in inline)
+            or any(_is_looked_up(function, names, arguments) for function, names in functions)
+        )
+        if is_found or (sum(1 for _ in conditions_of(tree)) == 1 and all(_is_made_at_once(*each) for each in functions)):
+            others = others.difference(*map(parameters, inline), *(function.names for function, _ in functions))
     return frozenset(Parameter.of_name(name).number for name in others)
 
 
@@ -48,13 +53,21 @@ def _each(tree: Algebra, kind: object) -> Iterator[Algebra]:
         yield from _each(part, kind)
 
 
-def _functions(tree: Algebra) -> Iterator[Test | Computation]:
+def _names_of_conditions(tree: Algebra) -> set[str]:
+    return {name for condition in conditions_of(tree) for name, _ in condition.variables}
+
+
+_Function: TypeAlias = tuple[Test | Computation, list[frozenset[str]]]
+"""With the sets of names that facts bind at once where it stands: one that reads no others is made as the fact comes."""
+
+
+def _functions(tree: Algebra) -> Iterator[_Function]:
     """The tests and computations of conditions, and of what is the same for all queries."""
     match tree:
         case Filter(child, function) | Extend(child, _, function) if _is_simple(child):
-            yield function
+            yield function, list(_bound_at_once(child))
         case LeftJoin(left, right, test) if test is not None and is_of_conditions(left) and is_of_conditions(right):
-            yield test
+            yield test, []
     for part in parts_of(tree).values():
         yield from _functions(part)
 
@@ -65,9 +78,38 @@ def _is_simple(tree: Algebra) -> bool:
     return is_of_conditions(tree) or not parameters(tree)
 
 
-def _is_looked_up(function: Test | Computation, arguments: Token) -> bool:
+def _bound_at_once(tree: Algebra) -> Iterator[frozenset[str]]:
+    """Names for whose tests tokens wait (:mod:`rete.waiting_tokens`): those of a condition, and of what is the same for all. What
+    an OPTIONAL or a computation adds is known later, when each query has tokens of its own."""
+    match tree:
+        case Basic(conditions):
+            yield from (frozenset(name for name, _ in condition.variables) for condition in conditions)
+        case Filter(child) | Exists(child) | Minus(child) | LeftJoin(child):
+            yield from _bound_at_once(child)
+        case Extend(child, name):
+            yield from (
+                (names - {name} for names in _bound_at_once(child)) if is_of_conditions(tree) else (frozenset(in_scope(tree)),)
+            )
+        case Join(left, right):
+            yield from _bound_at_once(left)
+            yield from _bound_at_once(right)
+        case Union(left, right):
+            others = list(_bound_at_once(right))
+            yield from (one & other for one in _bound_at_once(left) for other in others)
+        case Values():
+            return
+        case _:
+            yield frozenset(in_scope(tree))
+
+
+def _is_made_at_once(function: Test | Computation, names: list[frozenset[str]]) -> bool:
+    read = frozenset(name for name in function.names if not is_parameter(name))
+    return any(read <= each for each in names)
+
+
+def _is_looked_up(function: Test | Computation, names: list[frozenset[str]], arguments: Token) -> bool:
     """Whether a fact finds the queries that differ in constants of a test."""
-    if not any(map(is_parameter, function.names)):
+    if not any(map(is_parameter, function.names)) or not _is_made_at_once(function, names):
         return False
     made: Test = with_constants(function, lambda item: arguments[item.number] if isinstance(item, Parameter) else item)
     return bool(requirements_of(made))

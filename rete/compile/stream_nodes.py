@@ -117,4 +117,4 @@ def _unnamed(argument: object) -> object:
     """What a node is made with; of aggregates, each with its places, all."""
     if isinstance(argument, tuple):
         return tuple(map(_unnamed, argument))
-    return unnamed(argument) if hasattr(argument, "names") else argument
+    return unnamed(argument) if hasattr(argument, "with_names") else argument

@@ -48,7 +48,7 @@ def replaced(body: Body, replacement: Callable[[object], object]) -> Body:
 def without_names(pattern: Algebra, given: tuple[str, ...]) -> tuple[Algebra, tuple[str, ...]]:
     """A pattern and names that have a value outside it, all renamed by number where no operator of it reads names: what two queries
     have in common that differ in names alone."""
-    if not _is_of_conditions(pattern):
+    if not _consists_of_conditions(pattern):
         return pattern, given
     numbers: dict[str, str] = {}
 
@@ -59,9 +59,9 @@ def without_names(pattern: Algebra, given: tuple[str, ...]) -> tuple[Algebra, tu
     return replaced(pattern, lambda item: Variable(numbered(item.name)) if type(item) is Variable else item), names
 
 
-def _is_of_conditions(tree: Algebra) -> bool:
+def _consists_of_conditions(tree: Algebra) -> bool:
     return isinstance(tree, Basic) or (
-        isinstance(tree, Exists) and _is_of_conditions(tree.child) and _is_of_conditions(tree.pattern)
+        isinstance(tree, Exists) and _consists_of_conditions(tree.child) and _consists_of_conditions(tree.pattern)
     )
 
 

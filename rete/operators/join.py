@@ -115,7 +115,9 @@ class TestedChildren:
 
     def __init__(self, children: Iterable[Receiver]) -> None:
         self._tests: TestIndex[int, Any] = TestIndex(_required)  # Any: receivers with what is_test asks for
+        """Limit: that of the queries that the node serves, as for its children."""
         self._others: list[Receiver] = []
+        """Limit: as above."""
         for child in children:
             self.add(child)
 
@@ -132,6 +134,11 @@ class TestedChildren:
             self._tests.remove(child)
         else:
             self._others.remove(child)
+
+    def usual(self) -> list[Receiver]:
+        """Those that every token reaches, and one of those that are looked up."""
+        one = next((next(iter(waiting.things()), None) for waiting in self._tests.by_place.values()), None)
+        return [*self._others, *self._tests.tried, *([] if one is None else [one])]
 
     def concerned(self, token: Token) -> list[Receiver]:
         """Those that may make something of a token."""
@@ -180,6 +187,10 @@ class Node:
         if caps.new is not None:
             caps.new.append(self)
         self.emit: Any = self._emit_to_all  # Any: one child's bound method stands here, which saves a call per token
+
+    def usual_children(self) -> list[Receiver]:
+        """The children that a token is told, as far as that is always so, and one of those that it may concern."""
+        return self.children if self._tested is None else self._tested.usual()
 
     @property
     def pair_steps(self) -> int:
@@ -233,8 +244,8 @@ class Node:
                     raise
 
     def _emit_to_concerned(self, token: Token, weight: int) -> None:
-        assert self._tested is not None, "it was chosen for that"
-        for child in self._tested.concerned(token):
+        # Whoever is emitting goes on with this way of it, also where the tests have become few meanwhile.
+        for child in self.children if self._tested is None else self._tested.concerned(token):
             try:
                 child.left(token, weight)
             except Stopped:
@@ -266,7 +277,7 @@ class Node:
         """The tops of networks that it asks about the values of its tokens, as NOT does."""
         return []
 
-    @abstractmethod
+    @abstractmethod  # for the type checker: a class of ABC does not compile well (hatch_build.py)
     def replay(self) -> Iterator[tuple[Token, int]]:
         """Every token that the node has emitted and not taken back, with its weight."""
 

@@ -86,6 +86,8 @@ class History:
         self._together = Space()
         self._alone = {n: Space() for n in range(MANY)}
         self._heard: dict[tuple[int, str], list[tuple[Sign, Row]]] = {}
+        self._wrong: list[str] = []
+        """Queries that had heard something else when they were closed."""
         self._live: dict[int, tuple[Subscription, Subscription]] = {}
         for n in range(MANY // 2):
             self._subscribe(n)
@@ -113,17 +115,18 @@ class History:
                 self._subscribe(n)
             if step % 20 == 19:
                 n = rng.choice(list(self._live))
+                self._wrong += self._compared(n)
                 for subscription in self._live.pop(n):
                     subscription.close()
                 del self._alone[n], self._heard[n, "together"], self._heard[n, "alone"]
 
     def differing(self) -> list[str]:
         """The queries that have heard something else together than alone."""
-        return [
-            FAMILIES[self._families[n % len(self._families)]](n)
-            for n in self._live
-            if sorted(map(str, self._heard[n, "together"])) != sorted(map(str, self._heard[n, "alone"]))
-        ]
+        return self._wrong + [text for n in self._live for text in self._compared(n)]
+
+    def _compared(self, n: int) -> list[str]:
+        together, alone = (sorted(map(str, self._heard[n, where])) for where in ("together", "alone"))
+        return [] if together == alone else [FAMILIES[self._families[n % len(self._families)]](n)]
 
     def close(self) -> bool:
         """Close all; whether nothing is left of them."""

@@ -16,8 +16,10 @@ from notation import basic, condition, group, none_of
 from world import World
 
 import rete
-from rete import activation, effort
+from rete import Network, activation, effort
 from rete import algebra as a
+from rete.effort import steps_each
+from rete.predicates import Between, Requirement
 
 CAP = 300
 LEAST = 200
@@ -393,3 +395,39 @@ def test_a_query_that_is_abandoned_is_left_at_the_next_steps() -> None:
     assert world.network.is_empty
     world.network.abandon()  # there is none
     assert len(entered(world, basic("?a p ?x"), rete.UNLIMITED).rows()) == len(P)
+
+
+def test_tests_that_are_looked_up_are_no_steps_of_every_token() -> None:
+    facts = [("q", "x", number) for number in range(20)]
+    network = Network(lambda alpha: filter(alpha.template.matches, facts))
+    conditions = a.LeftJoin(basic("p ?x"), basic("q ?x ?z"))
+    one = network.subscribe(a.Filter(conditions, Above("z", 1_000)), ("z",), lambda _: None)
+    before = steps_each(one.node.parents()[0])
+
+    for number in range(50):
+        network.subscribe(a.Filter(conditions, Above("z", 2_000 + number)), ("z",), lambda _: None)
+
+    assert steps_each(one.node.parents()[0]) == before
+
+
+@dataclass(frozen=True)
+class Above:
+    """A test that says what it requires."""
+
+    name: str
+    bound: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def requires(self) -> tuple[tuple[int, Requirement], ...]:
+        return ((0, (Between(number_or_none, self.bound, None),)),)
+
+    def __call__(self, values: tuple[object, ...]) -> bool:
+        return isinstance(values[0], int) and values[0] > self.bound
+
+
+def number_or_none(value: object) -> int | None:
+    return value if isinstance(value, int) else None

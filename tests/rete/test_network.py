@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import gc
 import sys
+from dataclasses import dataclass
 
 import pytest
-from notation import alpha, group, none_of
+from notation import alpha, basic, group, none_of
 from world import World
 
 import rete
+from rete import Network
+from rete import algebra as a
+from rete.compile.parameters import Parameters
+from rete.index import Fact
 
 BLOCKS = group("?x on ?y", "?y left ?z", none_of("?z color red"))
 
@@ -324,3 +329,55 @@ def test_a_memory_is_fed_while_some_query_looks_at_it() -> None:
     network.unsubscribe(query)
     network.unsubscribe(shared)
     assert [network.is_fed(alpha(text)) for text in ("* p *", "* q a")] == [False, False]
+
+
+def test_queries_go_on_where_one_of_many_tests_below_a_join_ends_in_the_middle() -> None:
+    network = Network(lambda _: [], on_end=lambda production, why: ended.append(production))
+    ended: list[object] = []
+    rows: dict[int, int] = {}
+    conditions = basic("p ?x ?y", "q ?x ?z")
+
+    def subscribe(number: int, max_tokens: int) -> None:
+        def hear(changes: list[tuple[Fact, int]]) -> None:
+            rows[number] = rows.get(number, 0) + sum(weight for _, weight in changes)
+
+        network.subscribe(a.Filter(conditions, Unequal("y", "z", number)), ("y", "z"), hear, max_tokens=max_tokens)
+
+    for number in range(3):
+        subscribe(number, 1_000 if number else 6)
+    network.change([(("q", "x1", f"z{n}"), 1) for n in range(10)])
+
+    network.change([(("p", "x1", "y"), 1)])
+
+    assert len(ended) == 1
+    assert {number: rows.get(number) for number in (1, 2)} == {1: 10, 2: 10}
+
+
+@dataclass(frozen=True)
+class Unequal:
+    """A test that always holds; those of other numbers are others."""
+
+    one: str
+    other: str
+    number: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.one, self.other
+
+    def __call__(self, values: Fact) -> bool:
+        return True
+
+
+def test_nothing_of_a_template_stays_when_its_last_query_has_gone() -> None:
+    gc.collect()
+    before = sum(type(each) is Parameters for each in gc.get_objects())
+    network = Network(lambda _: [])
+    tree = a.Grouped(a.Basic((rete.Condition(("p", rete.Parameter(0), rete.Variable("x"))),)), (), ())
+    production, _ = network.subscribe_template(tree, ("a",), (), lambda rows: None)
+
+    network.unsubscribe(production)
+    del production, network
+    gc.collect()
+
+    assert sum(type(each) is Parameters for each in gc.get_objects()) == before

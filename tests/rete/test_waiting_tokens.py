@@ -51,6 +51,7 @@ def test_tokens_that_come_and_go_are_found_as_often_as_they_are_there(seed: int)
     rng = Random(seed)
     waiting: dict[str, Any] = {}
     counts: dict[tuple[Any, ...], int] = {}
+    looked_up = 0
     for _ in range(300):
         partner = "join", rng.randrange(12)
         weight = rng.choice([1, 2, -counts.get(partner, 0) or 1])
@@ -59,10 +60,12 @@ def test_tokens_that_come_and_go_are_found_as_often_as_they_are_there(seed: int)
         bag = waiting.get("key")
         value = rng.randrange(-1, 13)
         if isinstance(bag, WaitingTokens):
+            looked_up += 1
             there = {each: count for each, count in counts.items() if count}
             found = bag.partners((value,))
             assert {each: count for each, count in there.items() if each[1] <= value}.items() <= found.items() <= there.items()
 
+    assert looked_up > 0
     for partner, count in counts.items():
         if count:
             enter_waiting(waiting, "key", partner, -count, at_least_its_bound)

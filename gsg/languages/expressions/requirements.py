@@ -113,7 +113,7 @@ class _Looked:
             return None
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=256)  # of what is looked at, mostly a name; the one that was not asked for the longest goes
 def _looked(side: Expression, kind: Kind) -> _Looked:
     return _Looked(_of_value(side), kind)
 

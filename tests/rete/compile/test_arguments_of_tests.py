@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from naive import Fact
 from test_algebra_equivalence import constants, names, one_more
 from test_parameters import Coming, Step, Trial, arguments, basics, paths, steps
 
 from rete import Parameter, Variable, algebra, bag, waiting_tokens
-from rete.compile.canonical import canonical
+from rete.compile.canonical import _renamed, canonical
 from rete.compile.substitution import bound
 from rete.conditions import is_parameter
 from rete.operators import join, pair_join
@@ -86,6 +86,7 @@ class Beside(_OfArgument):
         return None if one is None else f"{one} {other}"
 
 
+NAMES = ["u", "v", "w", "x", "y", "z"]
 values = st.one_of(constants, st.sampled_from((Parameter(0), Parameter(1))))
 tests = st.one_of(st.builds(Since, names, values), st.builds(Same, names, values), st.builds(Unlike, names, values))
 rows = st.lists(st.tuples(values, st.one_of(values, st.none())), min_size=1, max_size=3)
@@ -153,21 +154,17 @@ def test_arguments_mean_what_constants_in_their_places_mean(
 
 
 @settings(deadline=None, suppress_health_check=list(HealthCheck))
-@given(trees, arguments, st.permutations(["u", "v", "w", "x", "y", "z"]))
+@given(trees, arguments, st.permutations(NAMES))
 def test_the_form_of_a_query_does_not_depend_on_names(tree: algebra.Algebra, made: Fact, others: list[str]) -> None:
     query = bound(tree, made)
-    rename = dict(zip(["u", "v", "w", "x", "y", "z"], others, strict=True))
+    assume(not has_slice(query))
+    rename = dict(zip(NAMES, others, strict=True))
 
     one = canonical(query, ("u",), 0)
-    other = canonical(renamed(query, rename), (rename["u"],), 0)
+    assume(one.body != query)  # it has a test that does not say how it is of other names, or no names
 
-    assert (one == other) or one.body == query
+    assert one == canonical(_renamed(query, lambda name: rename.get(name, name)), (rename["u"],), 0)
 
 
-def renamed(tree: algebra.Algebra, rename: dict[str, str]) -> algebra.Algebra:
-    from rete.compile import canonical as module
-
-    try:
-        return module._renamed(tree, lambda name: rename.get(name, name))
-    except module._AsItIs:
-        return tree
+def has_slice(tree: algebra.Algebra) -> bool:
+    return isinstance(tree, algebra.Slice) or any(map(has_slice, algebra.parts_of(tree).values()))

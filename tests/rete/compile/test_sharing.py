@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gsg.languages import parse_query
-from gsg.languages.expressions.operators import Holds
+from gsg.languages.expressions.operators import Computed, Holds
 from gsg.languages.expressions.tree import Call, Constant, Name
 from gsg.languages.query import Query
 from rete import Condition, Group, Network, Parameter, Variable
@@ -16,7 +16,10 @@ T, R = Variable("t"), Variable("r")
 TEMP, IN = Condition(("temp", R, T)), Condition((R, "in", Variable("s")))
 ABOVE = Holds(Call(">", (Name("t"), Name("$0"))))
 OTHER = Holds(Call("!=", (Name("t"), Name("$0"))))
-COUNTED = a.Grouped(a.Basic((TEMP, IN)), ("r",), ())
+DOUBLE = Computed(Call("*", (Name("t"), Constant(2))))
+DOUBLED = a.Extend(a.Basic((TEMP, IN)), "u", DOUBLE)
+ABOVE_DOUBLE = Holds(Call(">", (Name("u"), Name("$0"))))
+COUNTED = a.Grouped(a.Basic((TEMP, IN)), ("t",), ())
 COUNTED_IN = a.Grouped(a.Basic((TEMP, Condition((R, "in", Parameter(1))))), ("r",), ())
 
 
@@ -36,6 +39,18 @@ COUNTED_IN = a.Grouped(a.Basic((TEMP, Condition((R, "in", Parameter(1))))), ("r"
         pytest.param(a.Filter(COUNTED_IN, ABOVE), {0}, id="of a test of groups that are others for each"),
         pytest.param(a.Join(a.Basic((TEMP, IN)), a.Values(("r",), ((Parameter(0),),))), set(), id="of inline data"),
         pytest.param(a.Filter(a.Slice(a.Basic((TEMP, IN)), None, 0, 2), OTHER), {0}, id="of a test of a slice that is tried"),
+        pytest.param(a.Filter(a.LeftJoin(a.Basic((IN,)), a.Basic((TEMP,))), ABOVE), {0}, id="of a test of what is optional"),
+        pytest.param(a.Filter(a.LeftJoin(a.Basic((TEMP,)), a.Basic((IN,))), ABOVE), set(), id="of a test beside what is optional"),
+        pytest.param(a.Filter(DOUBLED, ABOVE_DOUBLE), {0}, id="of a test of what is computed"),
+        pytest.param(
+            a.Filter(a.Extend(a.Basic((TEMP,)), "u", DOUBLE), ABOVE_DOUBLE),
+            {0},
+            id="of a test of what is computed of one condition",
+        ),
+        pytest.param(
+            a.Join(a.Basic((TEMP, IN)), a.Values(("x",), ((Parameter(0),),))), {0}, id="of inline data that nothing joins"
+        ),
+        pytest.param(a.Filter(a.Union(a.Basic((TEMP, IN)), a.Basic((IN,))), ABOVE), {0}, id="of a test of one side of a union"),
     ],
 )
 def test_a_parameter_differs_where_facts_find_the_queries_by_it(tree: a.Algebra | Group, fixed: set[int]) -> None:
