@@ -13,7 +13,8 @@ Five rules make networks small:
   bound, inside a chain of joins too;
 * a projection or group sees only those columns of its context that it shows, and those parameters that stand in it, so it is
   evaluated once for equal ones, and joined back; so is the side of a join that can be evaluated by itself;
-* in a template, what is the same for all arguments is evaluated below the root, and joined with them; inline data comes first;
+* in a template, what is the same for all arguments is evaluated below the root, and joined with them; inline data comes first
+  where it says by what to look up;
 * a node is shared by its kind, its parents and the places that it reads; names count only where a pattern is compared by them.
 """
 
@@ -182,8 +183,9 @@ class Builder(StreamNodes):
         right = without_steps(right) if isinstance(right, Path) else right
         if isinstance(left, Basic) and isinstance(right, Basic):
             return self._basic(left.conditions + right.conditions, context, tests)
-        # Rows of constants come first: what follows is looked up by them.
-        for one, other in ((right, left), (left, right)) if isinstance(right, Values) else ((left, right), (right, left)):
+        # Rows of constants come first where what follows is looked up by them.
+        is_by_rows = isinstance(right, Values) and not set(in_scope(right)).isdisjoint(in_scope(left))
+        for one, other in ((right, left), (left, right)) if is_by_rows else ((left, right), (right, left)):
             if isinstance(other, Basic | Values) and set(in_scope(one)) & set(in_scope(other)) <= certain(one):
                 early, late = split(tests, certain(one), in_scope(Join(left, right)), context)
                 return self._build(other, self._build(one, context, early), late)
