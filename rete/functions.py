@@ -40,7 +40,10 @@ def with_names(function: Any, rename: Callable[[str], str]) -> Any:  # Any: a te
 
 def unnamed(function: Any) -> Any:  # Any: as above, or an order
     """The same of the names 0, 1 and so on, in the order in which it reads them: what is common to functions that differ in names.
-    What does not say how it is of other names stays as it is."""
+    What does not say how it is of other names stays as it is. One that keeps it has it as an attribute ``unnamed``."""
+    kept = getattr(function, "unnamed", None)
+    if kept is not None:
+        return kept
     names = getattr(function, "names", ())
     made = with_names(function, lambda name: str(names.index(name))) if names else None
     return function if made is None else made

@@ -57,6 +57,11 @@ class Aggregated:
         made = rename_variables(self.expression, rename)
         return None if made is None else replace(self, expression=made, solution=solution)
 
+    @cached_property
+    def unnamed(self) -> Aggregated:
+        """The same aggregate of the names 0, 1 and so on, made once."""
+        return self.with_names(lambda name: str(self.names.index(name))) or self
+
     def start(self) -> _Accumulator:
         kept = _KINDS[self.function](self)
         return _Accumulator(self._evaluate, _Distinct(kept) if self.distinct else kept)

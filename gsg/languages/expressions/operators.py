@@ -68,6 +68,11 @@ class _OfExpression:
         made = rename_variables(self.expression, rename)
         return None if made is None else type(self)(made)
 
+    @cached_property
+    def unnamed(self) -> Self:
+        """The same operator of the names 0, 1 and so on, so that it is made once, with what it keeps to evaluate."""
+        return self.with_names(lambda name: str(self.names.index(name))) or self
+
     def __reduce__(self) -> tuple[type[_OfExpression], tuple[Expression]]:
         # A closure cannot be pickled: whoever is sent the operator makes its own.
         return type(self), (self.expression,)
