@@ -58,7 +58,8 @@ class CompiledMatcher(BuildHookInterface):  # type: ignore[type-arg]  # of any c
         made = subprocess.run([sys.executable, "-c", _BUILD, *modules], cwd=copy, capture_output=True, text=True, check=False)
         if made.returncode:
             shutil.rmtree(copy)
-            raise RuntimeError(f"the matcher does not compile; leave HATCH_BUILD_HOOK_ENABLE_CUSTOM out, or see: {made.stderr}")
+            said = made.stdout + made.stderr
+            raise RuntimeError(f"the matcher does not compile; leave HATCH_BUILD_HOOK_ENABLE_CUSTOM out, or see: {said}")
         for extension in (*copy.glob("*.so"), *copy.glob("*.pyd"), *copy.glob("rete/**/*.so"), *copy.glob("rete/**/*.pyd")):
             build_data["force_include"][str(extension)] = str(extension.relative_to(copy))
         build_data["pure_python"] = False
