@@ -41,7 +41,7 @@ def activate(memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
     for _, bucket, extension, join in hits:
         # Emitting reaches deeper levels only, so this bucket does not change under the loop.
         if join is None:
-            _activate_some(bucket, extension, sign)
+            _activate_shared(bucket, extension, sign)
             continue
         try:
             if isinstance(bucket, tuple):
@@ -63,8 +63,9 @@ def activate(memories: Sequence[AlphaMemory], fact: Fact, sign: int) -> None:
             continue
 
 
-def _activate_some(bucket: Bag, extension: Token, sign: int) -> None:
-    """The same for tokens of several joins, each with its join before it."""
+def _activate_shared(bucket: Bag, extension: Token, sign: int) -> None:
+    """The same for a bucket that joins of a level share, where each token has its join before it, and where one may end while
+    others go on."""
     if isinstance(bucket, tuple):
         with suppress(Stopped):
             bucket[0].emit(bucket[1:] + extension, sign)

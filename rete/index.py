@@ -69,7 +69,7 @@ class Index:
         self.waiting: list[tuple[int, dict[Any, Any], Any]] = []  # Any: bags, and what else a join has for one; a join
         """(level, buckets by key, join): of a join that has its buckets alone; None for buckets that several share."""
         self._shared: dict[int, dict[Any, Bag]] = {}
-        """The buckets that joins of a level share."""
+        """The buckets that joins of a level share. Limit: MAX_CONDITIONS levels."""
         self._sharing: dict[int, int] = {}
         """How many joins those are."""
 

@@ -28,6 +28,7 @@ class WaitingTokens:
 
     def __init__(self, requires: Requires, partners: dict[Token, int]) -> None:
         self._weights = partners
+        """Limit: the tokens that the queries of its node may hold (:mod:`rete.token_cap`), as for what the index holds of them."""
         self._index: TestIndex[int, Token] = TestIndex(requires)
         for partner in partners:
             self._index.insert(partner)

@@ -8,28 +8,25 @@ names tells apart stay as they are written (to sort those too is to decide wheth
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from zlib import crc32
 
 from ..algebra import (
     Algebra,
     Basic,
-    Distinct,
-    Exists,
     Extend,
     Filter,
     Grouped,
     Join,
     LeftJoin,
-    Minus,
     Numbered,
     Path,
     Project,
     Slice,
-    Union,
     Values,
     of_group,
+    parts_of,
 )
 from ..conditions import Condition, Group, Parameter, Variable, is_parameter
 from ..functions import with_names
@@ -81,27 +78,17 @@ def _renamed(tree: Algebra, rename: Callable[[str], str]) -> Algebra:
             return Basic(tuple(_condition(condition, rename) for condition in _sorted(conditions)))
         case Join(Basic(some), Basic(others)):
             return _renamed(Basic(some + others), rename)
-        case Join(left, right):
-            return Join(_renamed(left, rename), _renamed(right, rename))
         case LeftJoin(left, right, test):
             one, other = _renamed(left, rename), _renamed(right, rename)
             return LeftJoin(one, other, None if test is None else _function(test, rename))
-        case Union(left, right):
-            return Union(_renamed(left, rename), _renamed(right, rename))
-        case Minus(left, right):
-            return Minus(_renamed(left, rename), _renamed(right, rename))
         case Filter(child, test):
             return Filter(_renamed(child, rename), _function(test, rename))
-        case Exists(child, pattern, negated):
-            return Exists(_renamed(child, rename), _renamed(pattern, rename), negated)
         case Extend(child, name, value):
             return Extend(_renamed(child, rename), rename(name), _function(value, rename))
         case Values(names, rows):
             return Values(tuple(map(rename, names)), tuple(tuple(_item(item, rename) for item in row) for row in rows))
         case Project(child, names):
             return Project(_renamed(child, rename), tuple(map(rename, names)))
-        case Distinct(child):
-            return Distinct(_renamed(child, rename))
         case Numbered(child, name):
             return Numbered(_renamed(child, rename), rename(name))
         case Grouped(child, keys, aggregates):
@@ -112,7 +99,9 @@ def _renamed(tree: Algebra, rename: Callable[[str], str]) -> Algebra:
             return Path(_item(subject, rename), path, _item(object_, rename))
         case Slice():
             raise _AsItIs
-    raise AssertionError(f"{type(tree).__name__} passed as an operator")
+        case _:
+            parts: dict[str, Any] = {name: _renamed(part, rename) for name, part in parts_of(tree).items()}  # Any: for mypy
+            return replace(tree, **parts)
 
 
 def _condition(condition: Condition, rename: Callable[[str], str]) -> Condition:

@@ -25,6 +25,7 @@ def has_compiler() -> bool:
         return False
 
 
+# The build is optional, and a machine without a compiler cannot have it, so that there is nothing to test.
 @pytest.mark.long
 @pytest.mark.skipif(not has_compiler(), reason=f"no C compiler {COMPILER} with the headers of this Python")
 def test_the_matcher_in_c_passes_the_tests_of_the_matcher(tmp_path: Path) -> None:
