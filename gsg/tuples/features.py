@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from hashlib import sha1
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
@@ -24,9 +24,17 @@ from .terms import MAX_ARITY, Term, Tuple, Variable
 Template: TypeAlias = rete.Template[Term]
 """The definition of an alpha memory over terms."""
 
-Key: TypeAlias = tuple[int, int, ShortTerm]
+
+class Interval(msgspec.Struct, frozen=True, array_like=True, tag=10, gc=False):
+    """Stands in a key for all numbers of an interval of an ordered attribute (:mod:`gsg.tuples.ordered_attributes`)."""
+
+    number: Annotated[int, msgspec.Meta(ge=0)]
+
+
+Key: TypeAlias = tuple[int, int, ShortTerm | Interval]
 """A feature: arity, position and the constant there. It stands for its key wherever no peer has to be found, for longer than there
-is a tuple that has it: so a long constant is its hash there (:mod:`gsg.tuples.long_constants`)."""
+is a tuple that has it: so a long constant is its hash there (:mod:`gsg.tuples.long_constants`). A key of an interval is no feature
+of a tuple; it is what a condition is posted under that has bounds and no constant."""
 
 HOME = 0
 """The position whose rendezvous speaks for a tuple where only one may."""
@@ -62,7 +70,9 @@ def keys_at(items: Remains, positions: bytes) -> list[Key]:
 def short_key(feature: Key) -> Key:
     """A feature, where its constant may be a long one."""
     arity, position, constant = feature
-    brief = short(constant)
+    if type(constant) is Interval:
+        return feature
+    brief = short(constant)  # type: ignore[arg-type]  # a term, or the hash of one
     return feature if brief is constant else (arity, position, brief)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pyoxigraph
 
-from gsg.languages.expressions.numbers import number_of
+from gsg.tuples.numbers import number_of
 from gsg.tuples.terms import IRI, BlankNode, Literal, Term, Tuple, literal, n3
 
 _ROOT = Path(__file__).resolve().parents[2]

@@ -18,12 +18,13 @@ from typing import Any
 
 from rete.sorted_items import SortedItems
 
+from ...tuples.numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, Number, number_of, single
 from ...tuples.terms import Term
 from .comparing import total_rank
 from .errors import ExpressionError
 from .evaluating import Evaluate, evaluator
 from .functions import text_of
-from .numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, Number, number_of, quotient, single, term_of
+from .numbers import quotient, term_of
 from .strings import MAX_TEXT
 from .tree import Expression, names_in, rename_variables
 

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from ...tuples.numbers import DECIMAL, INTEGER, NUMERIC, number_of
 from ...tuples.terms import IRI, XSD_BOOLEAN, XSD_STRING, BlankNode, Literal, Term, n3
 from .dates import Moment, duration_of, moment_of, points
 from .errors import ExpressionError
-from .numbers import DECIMAL, INTEGER, NUMERIC, number_of, promoted
+from .numbers import promoted
 
 TRUE = Literal("true", XSD_BOOLEAN)
 FALSE = Literal("false", XSD_BOOLEAN)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from decimal import ROUND_FLOOR, Decimal
 
+from ...tuples.numbers import DECIMAL, FLOAT, Number, number_of
 from ...tuples.terms import XSD, Literal, Term
 from .dates import (
     DAY_S,
@@ -28,7 +29,7 @@ from .dates import (
     moment_term,
 )
 from .errors import ExpressionError
-from .numbers import DECIMAL, EXACT, FLOAT, Number, decimal_text, number_of, quotient, term_of
+from .numbers import EXACT, decimal_text, quotient, term_of
 
 XSD_DURATION = XSD + "duration"
 _MOST = 10**9

@@ -11,11 +11,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from ...tuples.numbers import DOUBLE
 from ...tuples.terms import IRI, BlankNode, Literal, Term
 from .comparing import FALSE, TRUE, boolean, effective, equal
 from .errors import ExpressionError
 from .functions import CASTS, FUNCTIONS
-from .numbers import DOUBLE, term_of
+from .numbers import term_of
 from .tree import Call, Constant, Expression, Fresh, Name
 
 Evaluate: TypeAlias = Callable[[tuple[Any, ...]], Term]

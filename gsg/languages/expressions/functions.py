@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
+from ...tuples.numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, XSD_DECIMAL, XSD_FLOAT, number_of, parse_number, single
 from ...tuples.terms import (
     IRI,
     LANGUAGE,
@@ -43,24 +44,7 @@ from .dates import (
 from .durations import XSD_DURATION, calculated, duration_term
 from .errors import ExpressionError
 from .iris import resolve
-from .numbers import (
-    DECIMAL,
-    DOUBLE,
-    FLOAT,
-    INTEGER,
-    XSD_DECIMAL,
-    XSD_FLOAT,
-    arithmetic,
-    canonical_of,
-    converted,
-    negated,
-    number_of,
-    numeric,
-    parse_number,
-    rounded,
-    single,
-    term_of,
-)
+from .numbers import arithmetic, canonical_of, converted, negated, numeric, rounded, term_of
 
 Function = Callable[..., Term]
 

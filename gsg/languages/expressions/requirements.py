@@ -19,12 +19,12 @@ from typing import Any, Final, TypeAlias
 
 from rete.predicates import Begins, Between, Contains, Ends, OneOf, Requirement
 
+from ...tuples.numbers import FLOAT, number_of, single
 from ...tuples.terms import Literal, Term
 from .comparing import is_literal
 from .dates import WIDEST_ZONE_S, Moment, moment_of
 from .errors import ExpressionError
 from .evaluating import Evaluate, evaluator
-from .numbers import FLOAT, number_of, single
 from .tree import Call, Constant, Expression, Fresh, Name, names_in
 
 MAX_KEYS: Final = 64

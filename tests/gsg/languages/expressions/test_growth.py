@@ -10,8 +10,8 @@ from gsg.languages.expressions.dates import _parse, moment_of
 from gsg.languages.expressions.errors import ExpressionError
 from gsg.languages.expressions.evaluating import evaluator
 from gsg.languages.expressions.functions import CASTS, FUNCTIONS
-from gsg.languages.expressions.numbers import _of_literal, number_of
 from gsg.languages.expressions.tree import Call, Constant, Expression, Name
+from gsg.tuples.numbers import _of_literal, number_of
 from gsg.tuples.terms import XSD, Literal, Term
 
 TEXT = Name("text")
