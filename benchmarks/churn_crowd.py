@@ -20,7 +20,7 @@ import gsg
 from dht import distance
 from gsg import LiveSubscription, Row, Symbol
 from gsg.explain.explanations import HeldKey
-from gsg.tuples.features import Key, key
+from gsg.tuples.features import Key, key_of_short, short_key
 from gsg.tuples.terms import Tuple
 
 HOLDERS = 3
@@ -159,7 +159,7 @@ class Crowd:
 
     async def _look_up(self, member: Member, asked: Key) -> bool:
         (found,) = await member.door.keys([asked], find=True)
-        return [each.id for each in found.holders] == self.closest(key(*asked))
+        return [each.id for each in found.holders] == self.closest(key_of_short(short_key(asked)))
 
     async def until_held(self, since_s: float, *, wanted_s: float = BACK_S, facts: Iterable[Tuple] | None = None) -> None:
         """Wait until each key of these facts, or of all, has all of its facts at the three peers that are to hold it."""
@@ -169,7 +169,7 @@ class Crowd:
             counts.update((len(fact), position, term) for position, term in enumerate(fact))
         held_by: defaultdict[bytes, list[Key]] = defaultdict(list)
         for each in counts:
-            for holder in self.closest(key(*each)):
+            for holder in self.closest(key_of_short(short_key(each))):
                 held_by[holder].append(each)
         missing = [(member, held_by[member.id]) for member in self.living if member.id in held_by]
         while missing and loop.time() - since_s < PATIENCE_S:
@@ -200,7 +200,7 @@ class Crowd:
             for position, term in enumerate(fact):
                 asked = (len(fact), position, term)
                 if asked not in alone:
-                    alone[asked] = ids.issuperset(self.closest(key(*asked)))
+                    alone[asked] = ids.issuperset(self.closest(key_of_short(short_key(asked))))
         return [fact for fact in self.facts if all(alone[len(fact), position, term] for position, term in enumerate(fact))]
 
     async def insert(self, fact: Tuple) -> None:

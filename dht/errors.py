@@ -64,7 +64,7 @@ class Refusal(IntEnum):
 
 
 _SENTENCES = {
-    Refusal.OTHER_NETWORK: "it belongs to another network, or to this one with another secret; check --secret-file on both sides",
+    Refusal.OTHER_NETWORK: "it belongs to another network, or to this one with another --secret-file or --ordered; check both",
     Refusal.NOT_ALLOWED: "this peer is not on its list of allowed peers; ask for its id to be added there (--allow-peers)",
     Refusal.TLS_ONLY: "its links are TLS and this peer's are plain; start this one with --link-tls on",
     Refusal.PLAIN_ONLY: "its links are plain and this peer's are TLS; start both with the same --link-tls",

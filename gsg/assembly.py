@@ -42,6 +42,7 @@ from .subscriptions.registry import SubscriptionRegistry
 from .subscriptions.subscriber import Subscriber
 from .topics.peer_filters import TopicFilters
 from .topics.peer_topics import PeerTopics
+from .tuples.ordered_attributes import OrderedAttributes
 from .wire.exchange import Exchange, PeerLink
 
 
@@ -61,6 +62,7 @@ class Parts:
         clock: HybridClock,
         *,
         rule: Anchor,
+        ordered: OrderedAttributes,
         quotas: Quotas,
         counters: Counters,
         tracing: Tracing | None,
@@ -82,7 +84,7 @@ class Parts:
             on_broken=self._link_broken,
         )
         exchange.attach(endpoint.links)
-        self.holders = holders = Holders(endpoint.overlay, exchange.abort, self._peer_gone)
+        self.holders = holders = Holders(endpoint.overlay, exchange.abort, self._peer_gone, ordered)
         self.responsibility = responsibility = Responsibility(contact, holders)
 
         self.subscriber = Subscriber(holders, exchange, start_task, rule=rule)

@@ -6,13 +6,14 @@ What is defended by it, and what is not: docs/security.md.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import dht
 
-from .errors import BadNetwork
+from .errors import BadNetwork, LocalError
 from .languages.files.encoding import MARK
+from .tuples.ordered_attributes import OrderedAttribute, OrderedAttributes, attribute_from
 from .wire.status_messages import Count
 
 
@@ -23,16 +24,23 @@ class Network:
     ``secret`` (16 to 1,024 bytes, without space or line ends around a text) keeps those who do not know it out; ``allowed`` are
     the ids of peers to talk with, None for all; ``link_tls`` whether links are ciphered. None: they are, except in a simulated
     network, where nobody listens. Of one public address block ``peers_per_block`` count among the closest to a key, 0 for as many
-    as there are.
+    as there are. ``ordered`` are the positions whose numbers lie in their order (:mod:`gsg.tuples.ordered_attributes`), which may
+    be given as texts such as ``_,_,0..100/50``; peers that declare others are of another network. Raises BadNetwork.
     """
 
     secret: bytes | None = None
     allowed: frozenset[bytes] | None = None
     link_tls: bool | None = None
     peers_per_block: int = dht.PER_BLOCK
+    ordered: Sequence[OrderedAttribute | str] = ()
 
     def __post_init__(self) -> None:
-        """Raise BadNetwork for a secret of a wrong kind."""
+        """Refuse what cannot be, and read what is written."""
+        try:
+            read = [attribute_from(one) if isinstance(one, str) else one for one in self.ordered]
+            object.__setattr__(self, "ordered", tuple(OrderedAttributes(read).by_place.values()))
+        except LocalError as error:
+            raise BadNetwork(str(error)) from None
         if self.secret is None:
             return
         if not isinstance(self.secret, bytes):
@@ -41,6 +49,11 @@ class Network:
                 "or what open(file, 'rb').read() returns"
             )
         object.__setattr__(self, "secret", _without_margins(self.secret))
+
+    @property
+    def attributes(self) -> OrderedAttributes:
+        """Those that are ordered."""
+        return OrderedAttributes(one for one in self.ordered if isinstance(one, OrderedAttribute))
 
     def check(self) -> None:
         """Raise BadNetwork for a secret that is none."""
@@ -53,7 +66,8 @@ class Network:
     def membership(self, identity: dht.Identity) -> dht.Membership:
         """A peer's part in it. Raises BadNetwork."""
         try:
-            return dht.Membership(identity, secret=self.secret, allowed=self.allowed)
+            agreed = str(self.attributes).encode()
+            return dht.Membership(identity, secret=self.secret, allowed=self.allowed, agreed=agreed)
         except dht.BadMembership as error:
             raise BadNetwork(str(error)) from None
 

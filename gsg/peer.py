@@ -124,7 +124,8 @@ class Peer:
             self._membership = self._network.membership(identity)
             self._tracing = None if self._trace is None else Tracing(Path(self._trace), identity.id, self._clock)
             # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
-            rendezvous = Rendezvous(compile_test, asyncio.get_running_loop().time)
+            ordered = self._network.attributes
+            rendezvous = Rendezvous(compile_test, asyncio.get_running_loop().time, ordered)
             delivery = Delivery(rendezvous, self._start_task)
             await self._disk.resume(rendezvous.held, clock)
             self.resumed_facts = rendezvous.held.distinct()
@@ -141,6 +142,7 @@ class Peer:
             self._disk,
             clock,
             rule=self._rule,
+            ordered=ordered,
             quotas=self.quotas,
             counters=self.counters,
             tracing=self._tracing,

@@ -35,10 +35,17 @@ class Membership:
     """One peer's part in a network: proves its own, judges others', and counts whom it refused in ``counts``.
 
     ``secret`` makes the network private: those who do not know it can neither join nor read. ``allowed`` are the ids to talk with,
-    None for everybody.
+    None for everybody. ``agreed`` is whatever else all members have alike: those with something else are strangers.
     """
 
-    def __init__(self, identity: Identity, *, secret: bytes | None = None, allowed: Iterable[PeerId] | None = None) -> None:
+    def __init__(
+        self,
+        identity: Identity,
+        *,
+        secret: bytes | None = None,
+        allowed: Iterable[PeerId] | None = None,
+        agreed: bytes = b"",
+    ) -> None:
         self.identity = identity
         self.allowed = None if allowed is None else frozenset(allowed)
         self.is_private = secret is not None
@@ -46,7 +53,7 @@ class Membership:
         """Messages and links refused."""
         # The name of the protocol's version is in the key, so that others of another version are strangers.
         self._key = blake2b(
-            _PUBLIC.encode() if secret is None else _derived(secret), person=b"gsg network 1", digest_size=32
+            (_PUBLIC.encode() if secret is None else _derived(secret)) + agreed, person=b"gsg network 1", digest_size=32
         ).digest()
 
     @property

@@ -216,7 +216,7 @@ class Handover:
                 continue
             if holders := self._responsibility.holders_of(key):
                 posted = self._rendezvous.conditions.has_templates(key)
-                plan.decide(key, holders, self._own, newcomers.keys(), dead, posted=posted)
+                plan.decide(key, holders, self._own, newcomers.keys(), dead, place=self._holders.place_of(key), posted=posted)
             else:
                 unknown.append(key)
         leaves = self._responsibility.leaving

@@ -10,7 +10,6 @@ from collections.abc import Sequence, Set
 import dht
 
 from ..placement.rules import REPLICAS
-from ..tuples import features
 from ..tuples.features import Key
 
 
@@ -35,11 +34,12 @@ class Plan:
         newcomers: Set[bytes],
         dead: Set[bytes],
         *,
+        place: bytes,
         posted: bool,
     ) -> None:
-        """Decide for one key with these holders, closest first; ``posted``: it has templates."""
+        """Decide for one key, that lies at a place, with these holders, closest first; ``posted``: it has templates."""
         ids = [holder.id for holder in holders]
-        new = gained(features.key(*key), ids, newcomers, dead)
+        new = gained(place, ids, newcomers, dead)
         ours = own.id in ids
         # Of those that have it the closest sends; and we, before we let go of it. Where all may have come by it of late, each sends
         # what it has.

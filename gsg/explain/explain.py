@@ -74,18 +74,19 @@ def explain_plan(
     *,
     counts: Mapping[rete.AlphaSpec, int] | None = None,
     candidates: Mapping[rete.AlphaSpec, tuple[Candidate, ...]] | None = None,
+    intervals: Mapping[rete.AlphaSpec, int] | None = None,
     counted: str = "",
     sharing: int = 0,
 ) -> Plan:
-    """The plan, with how many facts each alpha memory has or would have, where each could be posted, and with how many
-    subscriptions it would share a network."""
+    """The plan, with how many facts each alpha memory has or would have, where each could be posted, under how
+    many intervals it would be, and with how many subscriptions it would share a network."""
     known = counts or {}
 
     def steps_of(steps: Iterable[Step]) -> Iterator[PlanStep]:
         for step in steps:
             if isinstance(step.what, rete.Condition):
                 assert step.alpha is not None, "a condition looks into an alpha memory"
-                places = (candidates or {}).get(step.alpha, ())
+                places, within = (candidates or {}).get(step.alpha, ()), (intervals or {}).get(step.alpha, 0)
                 yield PlanStep(
                     "condition",
                     condition_text(step.what),
@@ -96,7 +97,8 @@ def explain_plan(
                     tests=tuple(map(test_text, tests_of(step.alpha, step.what))),
                     tried=tuple(test_text(test) for test in tests_of(step.alpha, step.what) if not requirements_of(test)),
                     candidates=places,
-                    everywhere=candidates is not None and not step.alpha.template.anchors(),
+                    everywhere=candidates is not None and not step.alpha.template.anchors() and not within,
+                    intervals=within,
                 )
             elif isinstance(step.what, algebra.Basic):
                 yield from steps_of(step.steps)

@@ -55,7 +55,9 @@ class PlanStep(msgspec.Struct, frozen=True):
     """Those among them that no index can look up: of many queries that have such a one, each is tried on a fact."""
     candidates: tuple[Candidate, ...] = ()
     everywhere: bool = False
-    """Whether it has no constant, so that it is posted at every peer."""
+    """Whether it has no constant, nor bounds of an ordered position, so that it is posted at every peer."""
+    intervals: int = 0
+    """Where it has bounds and no constant: the intervals of an ordered position that it is posted under."""
     steps: tuple[PlanStep, ...] = ()
 
 
@@ -100,6 +102,8 @@ def _plan_lines(steps: Iterable[PlanStep]) -> Iterator[str]:
             yield f"   with {test}, decided on each fact where it lies{tried}"
         if step.everywhere:
             yield "   no constant to post it under: it is posted at every peer"
+        if step.intervals:
+            yield f"   no constant to post it under: it is posted under {step.intervals} intervals of a position that is ordered"
         for candidate in step.candidates:
             yield "   " + _candidate_line(candidate)
 

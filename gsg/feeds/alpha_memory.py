@@ -16,7 +16,8 @@ import dht
 import rete
 
 from ..errors import PeerMisbehaved
-from ..tuples.features import Template
+from ..placement.anchors import feature_of
+from ..tuples.features import Interval, Key, Template
 from ..tuples.long_constants import Remains, size_of
 from ..tuples.terms import Tuple
 from ..wire.exchange import FannedOut, PeerLink, answer_of, show
@@ -41,6 +42,7 @@ class AlphaMemory:
         "alpha",
         "anchor",
         "exclusive",
+        "interval",
         "note",
         "number",
         "on_event",
@@ -59,6 +61,7 @@ class AlphaMemory:
         since_s: float = 0.0,
         *,
         anchor: int | None = None,
+        interval: int | None = None,
         test: Test | None = None,
         exclusive: bool = False,
     ) -> None:
@@ -69,6 +72,8 @@ class AlphaMemory:
         """When somebody asked for it: of events that were published before it does not hear, however late they come."""
         self.anchor = anchor
         """Where it is posted; None until chosen."""
+        self.interval = interval
+        """Where it has no constant there: the interval whose facts it holds."""
         self.test = test
         self.tested = True
         """Whether all tests of the memory travel, so that nothing comes that fails one."""
@@ -89,6 +94,14 @@ class AlphaMemory:
     def template(self) -> Template:
         """What is posted at the rendezvous."""
         return self.alpha.template
+
+    @property
+    def key(self) -> Key:
+        """What it is posted under, where that is not every peer."""
+        assert self.anchor is not None, "it is chosen"
+        if self.interval is None:
+            return feature_of(self.template, self.anchor)
+        return len(self.template.pattern), self.anchor, Interval(self.interval)
 
     @property
     def events_only(self) -> bool:
@@ -270,6 +283,7 @@ class Source:
                 came_to=came_to,
                 sequence=sequence,
                 not_by=not_by or [],
+                interval=memory.interval,
             )
         )
         try:

@@ -22,7 +22,7 @@ import rete
 
 from ..background import StartTask
 from ..errors import Elsewhere, PeerUnreachable, Stale
-from ..placement.anchors import Anchors, feature_of
+from ..placement.anchors import Anchors
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE, Anchor
 from ..rendezvous.broken_links import BACK_S
@@ -38,6 +38,7 @@ from .establishing import Establishing
 from .events import IncomingEvents, Joins
 from .facts import FactReader, IncomingFacts
 from .feeding_links import BrokenFeeds, FeedingLinks
+from .intervals import Intervals, intervals_of
 from .ordered_delivery import OrderedDelivery
 from .replacing import Replacing
 from .resync import Resync
@@ -139,14 +140,27 @@ class Feeds:
 
     # --- what queries and listeners ask -----------------------------------------------------------------------------------
 
-    def use_memory(self, alpha: rete.AlphaSpec) -> AlphaMemory:
-        """An alpha memory, for one more user; await :meth:`until_ready` before its facts count."""
-        memory = self.memories.get(alpha)
-        if memory is None:
-            memory = self.memories[alpha] = AlphaMemory(alpha, next(self._numbers), asyncio.get_running_loop().time())
-            memory.test, memory.tested = test_of(alpha)
-        memory.users += 1
-        return memory
+    def use_memories(self, alpha: rete.AlphaSpec) -> tuple[AlphaMemory, ...]:
+        """What keeps an alpha memory, for one more user: one memory, or one for each of the keys that it is posted under. Await
+        :meth:`until_ready` of each before its facts count."""
+        memories = self.memories.of(alpha)
+        if not memories:
+            now_s, (test, tested) = asyncio.get_running_loop().time(), test_of(alpha)
+            at = self.intervals_of(alpha)
+            for interval in (None,) if at is None else at.numbers:
+                anchor = None if at is None else at.position
+                memory = AlphaMemory(alpha, next(self._numbers), now_s, anchor=anchor, interval=interval, test=test)
+                memory.tested = tested
+                memories += (memory,)
+            self.memories.keep(memories)
+        for memory in memories:
+            memory.users += 1
+        return memories
+
+    def intervals_of(self, alpha: rete.AlphaSpec) -> Intervals | None:
+        """The intervals under whose keys an alpha memory would be posted, rather than at every peer."""
+        ordered = self._holders.ordered
+        return intervals_of(alpha, ordered, len(self._holders.everybody())) if ordered else None
 
     def make_listener(
         self, template: Template, on_event: OnEvent, *, anchor: int, test: Test | None, exclusive: bool, note: int
@@ -166,7 +180,7 @@ class Feeds:
         if memory.ready is True:
             self.on_memory(memory, False)
         if memory.on_event is None:
-            del self.memories[memory.alpha]
+            self.memories.forget(memory.alpha)
         self._unanchored.remove_template(memory)
         self.standbys.end_all_of(memory)
         for source in memory.sources:
@@ -334,15 +348,15 @@ class Feeds:
     async def _post(self, memory: AlphaMemory) -> None:
         """Choose the anchor and set up the feed, or all of them."""
         template = memory.template
-        if memory.on_event is None:
+        if memory.on_event is None and memory.interval is None:
             memory.anchor = await self.anchors.choose(template)
         anchor = memory.anchor
         assert anchor is not None, "listeners say where"
         if anchor == NOWHERE:
             await self._unanchored.post_template(memory)
             return
-        feature = feature_of(template, anchor)
-        holder = (await self._holders.primaries_of([feature]))[feature]
+        key = memory.key
+        holder = (await self._holders.primaries_of([key]))[key]
         await self._establishing.feed_from(memory, holder, anchor)
 
     def _end_feed(self, source: Source) -> None:

@@ -20,7 +20,6 @@ import dht
 
 from ..background import StartTask, Worker
 from ..errors import GsgError, PeerUnreachable, Refused
-from ..placement.anchors import feature_of
 from ..placement.holders import Holders
 from ..placement.rules import NOWHERE
 from ..wire.exchange import Exchange, PeerLink, show
@@ -222,10 +221,9 @@ class Standbys:
 
     def _wanted(self, memory: AlphaMemory) -> dict[bytes, dht.Contact] | None:
         """Where a memory is to stand by: with each holder that does not feed it yet; None where those are unknown."""
-        assert memory.anchor is not None, "it has its feed"
         # Until the feed of one that takes over is whole, its rendezvous knows of what stands by alone.
         feeding = {source.holder.id for source in memory.sources if source.loading is None}
-        holders = self._holders.holders_of(feature_of(memory.template, memory.anchor))
+        holders = self._holders.holders_of(memory.key)
         if not holders:
             return None
         return {holder.id: holder for holder in holders if holder.id not in feeding}
@@ -241,7 +239,7 @@ class Standbys:
         """Let a memory stand by where it should; whether it does. Raises PeerUnreachable, and Refused where that is asked for."""
         anchor = memory.anchor
         assert anchor is not None, "it has its feed"
-        await self._holders.look_up([feature_of(memory.template, anchor)])
+        await self._holders.look_up([memory.key])
         wanted = self._wanted(memory)
         if wanted is None:
             # What was just found is forgotten again where the lookup has shown that something else was wrong.

@@ -68,6 +68,7 @@ class Inspection:
             language,
             counts=counts,
             candidates={spec: self._candidates(spec.template, found[spec.template]) for spec in specs},
+            intervals={spec: len(at.numbers) for spec in specs if (at := self._subscriber.feeds.intervals_of(spec)) is not None},
             counted=f"the rendezvous of each condition, as they told {self._address}; at most so many",
             sharing=self._subscriber.count_sharing(query),
         )
@@ -111,8 +112,7 @@ class Inspection:
 
     def _facts_now(self, made: StandingQuery) -> Callable[[rete.Condition], list[Tuple]]:
         facts_of = self._subscriber.facts_of
-        alphas = [memory.alpha for memory in made.memories]
-        facts = {(alpha.template, alpha.window): list(facts_of(alpha)) for alpha in alphas}
+        facts = {(alpha.template, alpha.window): list(facts_of(alpha)) for alpha in made.alphas}
         return lambda condition: facts.get((condition.template, condition.window), [])
 
     def drawing(self, number: int | None = None) -> str:

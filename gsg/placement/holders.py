@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import dht
 
 from ..errors import GsgError, PeerUnreachable
-from ..tuples.features import Key, key, key_of_short, short_key
+from ..tuples.features import Key, key, short_key
+from ..tuples.ordered_attributes import NONE, OrderedAttributes
 from ..wire.exchange import Leaving, LinkBroke, named, show
 from .rules import REPLICAS, point_of
 
@@ -56,7 +57,8 @@ class Holders:
     """Holders by feature. Everything remembered is forgotten when a peer comes or goes.
 
     ``end_links(peer, reason)`` ends what links there are to a peer that does not answer: whoever waits on them is to know.
-    ``on_gone(peer, lives)`` hears that others hold its keys from now on, and whether it lives all the same.
+    ``on_gone(peer, lives)`` hears that others hold its keys from now on, and whether it lives all the same. ``ordered`` are the
+    attributes that are so at all peers.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class Holders:
         overlay: dht.Overlay,
         end_links: Callable[[bytes, str], None],
         on_gone: Callable[[bytes, bool], None] = lambda peer, lives: None,
+        ordered: OrderedAttributes = NONE,
     ) -> None:
         self._overlay = overlay
+        self.ordered = ordered
         self._end_links = end_links
         self._on_gone = on_gone
         self._sets: dict[Key, tuple[tuple[dht.Contact, ...], int]] = {}
@@ -187,13 +191,13 @@ class Holders:
         wanted = list(features)
         if not self.aside and all(sets := self.holders_of_each(wanted)):
             return {feature: holders[0] for feature, holders in zip(wanted, sets, strict=True)}
-        return {feature: self.primary_now(feature) or (await self._owners(key(*feature)))[0] for feature in wanted}
+        return {feature: self.primary_now(feature) or (await self._owners(self.place_of(feature)))[0] for feature in wanted}
 
     def primary_now(self, feature: Key) -> dht.Contact | None:
         """The holder of a feature as far as known without asking anybody."""
         if not self.aside and (holders := self.holders_and_point(feature)[0]):
             return holders[0]
-        holders = self._overlay.owners_now(key(*feature)) or ()
+        holders = self._overlay.owners_now(self.place_of(feature)) or ()
         return holders[0] if holders else None
 
     def holders_of(self, feature: Key) -> tuple[dht.Contact, ...]:
@@ -216,7 +220,7 @@ class Holders:
         brief = short_key(feature)
         if brief is not feature and (known := self._sets.get(brief)) is not None:
             return known
-        place = key_of_short(brief)
+        place = self.ordered.place_of(brief)
         found = self._taking(self._overlay.owners_now(place, REPLICAS + len(self.aside)) or ()), point_of(place)
         if found[0]:
             self._remember_all(brief, found)
@@ -227,15 +231,19 @@ class Holders:
             self._sets.clear()
         self._sets[feature] = found
 
+    def place_of(self, feature: Key) -> bytes:
+        """The 160 bits by which holders are found."""
+        return self.ordered.place_of(short_key(feature))
+
     def holders_if_none_aside(self, feature: Key) -> tuple[dht.Contact, ...]:
         """The holders there would be if none were set aside."""
-        return self._overlay.owners_now(key(*feature), REPLICAS) or ()
+        return self._overlay.owners_now(self.place_of(feature), REPLICAS) or ()
 
     async def look_up(self, features: Iterable[Key]) -> None:
         """Find the holders of features that are not known. Raises PeerUnreachable when the overlay cannot say."""
         for feature in features:
             if not self.holders_of(feature):
-                place = key(*feature)
+                place = self.place_of(feature)
                 found = await self._owners(place, REPLICAS + len(self.aside))
                 self._remember_all(short_key(feature), (self._taking(found), point_of(place)))
 
@@ -252,11 +260,11 @@ class Holders:
 
     async def find_anew(self, feature: Key) -> tuple[dht.Contact, ...]:
         """All holders of a feature's key, the primary first, by asking anew. Raises PeerUnreachable when the overlay cannot say."""
-        return await self._owners(key(*feature), REPLICAS, anew=True)
+        return await self._owners(self.place_of(feature), REPLICAS, anew=True)
 
     def without_us(self, feature: Key) -> tuple[dht.Contact, ...]:
         """Who are the holders of a feature's key when we have left; none when we know of nobody else."""
-        holders = self._overlay.owners_now(key(*feature), REPLICAS + 1 + len(self.aside)) or ()
+        holders = self._overlay.owners_now(self.place_of(feature), REPLICAS + 1 + len(self.aside)) or ()
         return self._taking(tuple([holder for holder in holders if holder.id != self._overlay.contact.id]))
 
     def shares(self, samples: int) -> dict[bytes, float]:

@@ -14,7 +14,7 @@ from enum import Enum
 
 import dht
 
-from ..tuples.features import Key
+from ..tuples.features import Interval, Key
 from ..wire.messages import InsertCondition, NotHere
 from .holders import UNSURE_S, Holders
 from .rules import NOWHERE
@@ -117,6 +117,6 @@ class Responsibility:
         pattern = message.template.pattern
         if message.anchor == NOWHERE or not 0 <= message.anchor < len(pattern):
             return None
-        constant = pattern[message.anchor]
+        constant = pattern[message.anchor] if message.interval is None else Interval(message.interval)
         holder = None if constant is None else self.other_primary((len(pattern), message.anchor, constant))
         return None if holder is None else NotHere(message.request, holder, self.leaving)

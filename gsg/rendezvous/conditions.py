@@ -13,8 +13,9 @@ from typing import TypeAlias
 from rete.predicates import Required
 
 from ..errors import Refused
-from ..tuples.features import HOME, Key, Template
+from ..tuples.features import HOME, Interval, Key, Template
 from ..tuples.long_constants import ShortTerm
+from ..tuples.ordered_attributes import NONE, OrderedAttributes
 from ..tuples.terms import Tuple
 from ..wire.messages import InsertCondition
 from ..wire.waiting import ALL_BYTES, Room
@@ -29,8 +30,8 @@ from .postings_by_key import PostingsByKey
 EVERYWHERE = (0, HOME, None)
 """Stands for a key where what has none is told of."""
 
-KeyInUse: TypeAlias = tuple[int, int, ShortTerm | None]
-"""Arity, position and constant; None for any constant."""
+KeyInUse: TypeAlias = tuple[int, int, ShortTerm | Interval | None]
+"""A key under which something is posted, or EVERYWHERE; None for any constant."""
 
 
 class Conditions:
@@ -39,11 +40,12 @@ class Conditions:
     ``on_change(feed, is_there)`` hears of each that comes, with True, and ends, with False; but of none that stands by.
     """
 
-    def __init__(self, compile_test: CompileTest) -> None:
+    def __init__(self, compile_test: CompileTest, ordered: OrderedAttributes = NONE) -> None:
+        self._ordered = ordered
         self.on_change: Callable[[AnyFeed, bool], None] | None = None
         self.tests = CompiledTests(compile_test)
-        self.by_key = PostingsByKey()
-        self.standby = PostingsByKey()
+        self.by_key = PostingsByKey(ordered)
+        self.standby = PostingsByKey(ordered)
         """What stands by: met by events alone."""
         self.everywhere = KeyPostings(None)
         self._new_keys: list[KeyInUse] = []  # that of one condition: whoever posts it takes it at once
@@ -55,7 +57,7 @@ class Conditions:
 
     def post_condition(self, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed:
         """Post a template for a subscriber. Raises Refused as :meth:`gsg.rendezvous.rendezvous.Rendezvous.insert_condition`."""
-        key = anchor_key(asked)
+        key = anchor_key(asked, self._ordered)
         if self.any_feed(subscriber, asked.feed) is not None:
             raise Refused(f"feed {asked.feed} is in use already; expected a new number")
         if asked.standby and key is None:
@@ -209,7 +211,7 @@ class Conditions:
         """The posting that an event meets and matches, where it is the only one under any of its keys: so it is in most streams."""
         arity = len(items)
         in_use = self.by_key.in_use.get(arity)
-        if in_use is None or len(in_use) != 1 or self.everywhere.size:
+        if in_use is None or len(in_use) != 1 or self.everywhere.size or self.by_key.intervals or self.standby.intervals:
             return None
         [position] = in_use
         if positions is None or position in positions:
@@ -229,7 +231,9 @@ class Conditions:
 
     def has_listeners(self, key: Key) -> bool:
         """Whether events meet something under a key."""
-        return key in self.by_key or key in self.standby or (key[1] == HOME and self.everywhere.size > 0)
+        if key in self.by_key or key in self.standby or (key[1] == HOME and self.everywhere.size > 0):
+            return True
+        return any(kept.intervals and kept.around(key) is not None for kept in (self.by_key, self.standby))
 
     # --- what publishers are told -----------------------------------------------------------------------------------------
 
@@ -239,7 +243,7 @@ class Conditions:
         return keys
 
     def keys_in_use(self) -> Iterable[KeyInUse]:
-        """The keys under which something is posted; what is posted everywhere has arity 0, position 0 and no constant."""
+        """The keys under which something is posted; EVERYWHERE for what has none."""
         return [*self.by_key, *([EVERYWHERE] if self.everywhere.size else [])]
 
     def keys_on_standby(self) -> Iterable[Key]:
@@ -271,5 +275,6 @@ class Conditions:
 
 
 def _may_be_fanned_out(feed: AnyFeed) -> bool:
-    """Not what stands by, what every peer feeds, or what is passed on here already."""
-    return type(feed) is not StandbyFeed and feed.posting.anchor is not None and feed.posting.facts is None
+    """Not what stands by, what is fed by the peers of many keys, or what is passed on here already."""
+    anchor = feed.posting.anchor
+    return type(feed) is not StandbyFeed and anchor is not None and type(anchor[2]) is not Interval and feed.posting.facts is None

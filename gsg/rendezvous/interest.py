@@ -18,9 +18,10 @@ from itertools import chain
 from ..background import StartTask
 from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility
+from ..tuples.features import Interval
 from ..tuples.long_constants import ShortTerm
 from ..wire.exchange import Answer, PeerLink
-from ..wire.interest_messages import Interest, Interested
+from ..wire.interest_messages import Interest, Interested, Told
 from .conditions import Conditions, KeyInUse
 
 LEASE_S = 10.0
@@ -65,13 +66,13 @@ class InterestLeases:
         everybody = self._holders.everybody()
         return [] if self._holders.passes_over or len(everybody) > MAX_PEERS + 1 else [contact.id for contact in everybody]
 
-    def _keys(self, *, standby: bool) -> list[KeyInUse]:
+    def _keys(self, *, standby: bool) -> list[Told]:
         by_place: dict[tuple[int, int], list[ShortTerm | None]] = {}
         on_standby = self._conditions.keys_on_standby()
-        here = on_standby if standby else filter(self._is_primary, on_standby)
-        for arity, position, constant in chain(self._conditions.keys_in_use(), here):
+        here = on_standby if standby else [key for key in on_standby if self._is_primary(key)]
+        for arity, position, constant in map(_told, chain(self._conditions.keys_in_use(), here)):
             by_place.setdefault((arity, position), []).append(constant)
-        keys: list[KeyInUse] = []
+        keys: list[Told] = []
         for (arity, position), constants in by_place.items():
             keys.extend((arity, position, one) for one in (constants if len(constants) <= NAMED_KEYS else [None]))
         return keys
@@ -113,9 +114,10 @@ class InterestLeases:
         now = asyncio.get_running_loop().time()
         self._until_s = {link: until_s for link, until_s in self._until_s.items() if until_s > now}
         self._with_standby &= self._until_s.keys()
-        of_primaries = list(filter(self._is_for_publishers, keys))
+        of_primaries = [_told(key) for key in keys if self._is_for_publishers(key)]
+        of_all = list(map(_told, keys))
         for link, until_s in self._until_s.items():
-            told = keys if link in self._with_standby else of_primaries
+            told = of_all if link in self._with_standby else of_primaries
             if not told and not anything:
                 continue
             answer = link.ask(partial(Interested, anything=anything, keys=told))
@@ -132,3 +134,10 @@ class InterestLeases:
             await asyncio.wait([answer], timeout=max(0.0, until_s - asyncio.get_running_loop().time()))
             self._acknowledge(answer)  # or its lease has ended
         do()
+
+
+def _told(key: KeyInUse) -> Told:
+    """A key as publishers are told of it: of one of an interval, anything at its position, of which only the numbers of intervals
+    whose keys this peer holds come here."""
+    arity, position, constant = key
+    return arity, position, None if isinstance(constant, Interval) else constant

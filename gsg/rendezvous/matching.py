@@ -7,7 +7,7 @@ them hears of them in order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from ..tuples.audiences import Audience, readers_among
 from ..wire.messages import After, Event, Happened
@@ -129,7 +129,8 @@ class EventBatch:
         is_fanned = bool(fan_outs.fanned and matched)
         in_order = is_fanned and not fan_outs.was_passed_on_here(self.after)
         if in_order:
-            after = [*fan_outs.come_before(self.publisher), *after]
+            by_heads, directly = _before_the_last(matched, passed_on, fan_outs.member_feeds)
+            after = [*fan_outs.come_before(self.publisher, by_heads, directly), *after]
         if is_fanned and passed_on:
             position = fan_outs.pass_on(passed_on, self.publisher, after, self._rendezvous.clock())
 
@@ -156,3 +157,14 @@ class EventBatch:
             directly = any(subscriber in fan_outs.member_feeds for subscriber in filling)
             fan_outs.note_sent(self.publisher, matched[-1][0].number, by_heads=bool(passed_on), directly=directly)
         return messages
+
+
+def _before_the_last(
+    matched: Sequence[tuple[Event, FeedNumbers]], passed_on: Mapping[FanOut, Sequence[Event]], members: Container[Subscriber]
+) -> tuple[int, int]:
+    """The last number that goes by heads, and the last that goes to members directly, of events that go together before the last
+    of these: what one way brings of them comes before what the other brings of later ones."""
+    last = matched[-1][0].number
+    by_heads = [event.number for events in passed_on.values() for event in events if event.number < last]
+    directly = [event.number for event, reached in matched[:-1] if any(subscriber in members for subscriber in reached)]
+    return max(by_heads, default=0), max(directly, default=0)

@@ -16,8 +16,9 @@ from rete.predicates import Required
 
 from ..errors import Refused
 from ..placement.rules import NOWHERE
-from ..tuples.features import Key, Template
+from ..tuples.features import Interval, Key, Template
 from ..tuples.long_constants import short
+from ..tuples.ordered_attributes import OrderedAttributes
 from ..tuples.terms import Term, Tuple, Variable
 from ..wire.messages import InsertCondition, Test
 from .demands import Demand, Path, constants_at
@@ -220,8 +221,9 @@ class KeyPostings:
         return candidates
 
 
-def anchor_key(asked: InsertCondition) -> Key | None:
-    """The key that the condition is posted under; None for everywhere. Raises Refused when the anchor is no constant of it."""
+def anchor_key(asked: InsertCondition, ordered: OrderedAttributes) -> Key | None:
+    """The key that the condition is posted under; None for everywhere. Raises Refused when the anchor is no constant of it, nor an
+    interval of an ordered position at which it has none."""
     pattern = asked.template.pattern
     arity = len(pattern)
     if (not pattern and not asked.events_only) or any(not 0 <= first < later < arity for first, later in asked.template.same):
@@ -230,6 +232,11 @@ def anchor_key(asked: InsertCondition) -> Key | None:
         raise Refused(f"template {asked.template!r} holds a variable; expected constants and nothing")
     if asked.anchor == NOWHERE and not asked.template.anchors():
         return None
+    if asked.interval is not None:
+        attribute = ordered.by_place.get((arity, asked.anchor))
+        if attribute is None or asked.interval > attribute.of_long or pattern[asked.anchor] is not None:
+            raise Refused(f"interval {asked.interval} of position {asked.anchor} of {arity} terms, which has none such here")
+        return (arity, asked.anchor, Interval(asked.interval))
     return key_of(asked.template, asked.anchor)
 
 

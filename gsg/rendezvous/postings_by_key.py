@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterator
 
-from ..tuples.features import Key, short_key
+from ..tuples.features import Interval, Key, short_key
 from ..tuples.long_constants import Hashed
+from ..tuples.ordered_attributes import OrderedAttributes
 from ..tuples.terms import Tuple
 from ..wire.messages import encode
 from .feed import AnyFeed, Posting, Subscriber
@@ -20,10 +21,13 @@ from .postings import KeyPostings
 class PostingsByKey:
     """Postings, and how many feeds each subscriber has of them or of what is posted everywhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, ordered: OrderedAttributes) -> None:
+        self._ordered = ordered
         self._by_key: dict[Key, KeyPostings] = {}
         self._hashes = 0
         """How many of the keys have the hash of a long constant: mostly none, and no tuple is looked at for those."""
+        self.intervals = 0
+        """How many of the keys are of intervals: likewise."""
         self._feeds: Counter[Subscriber] = Counter()
         self.templates_bytes: Counter[Subscriber] = Counter()
         """What the templates of these take, as encoded, with their tests. Limit of another peer: its quota."""
@@ -48,10 +52,16 @@ class PostingsByKey:
         """The same, where the key may have a long constant itself."""
         return self._by_key.get(short_key(key) if self._hashes else key)
 
+    def around(self, key: Key) -> KeyPostings | None:
+        """What is posted under the interval of a key's constant, where :attr:`intervals` are in use."""
+        interval = self._ordered.interval_key(short_key(key))
+        return None if interval is None else self._by_key.get(interval)
+
     def open_key(self, key: Key) -> KeyPostings:
         """Where something is about to be posted under a key under which nothing is yet."""
         postings = self._by_key[key] = KeyPostings(key)
         self._hashes += type(key[2]) is Hashed
+        self.intervals += type(key[2]) is Interval
         in_use = self.in_use.setdefault(key[0], {})
         in_use[key[1]] = in_use.get(key[1], 0) + 1
         return postings
@@ -64,6 +74,7 @@ class PostingsByKey:
             return
         del self._by_key[key]
         self._hashes -= type(key[2]) is Hashed
+        self.intervals -= type(key[2]) is Interval
         in_use = self.in_use[key[0]]
         in_use[key[1]] -= 1
         if not in_use[key[1]]:
@@ -90,9 +101,10 @@ class PostingsByKey:
         for position in self.in_use.get(arity, ()):
             if positions is None or position in positions:
                 # A variable is no key's constant.
-                postings = self.find((arity, position, items[position]))
-                if postings is not None:
-                    candidates.extend(postings.candidates(items))
+                key = (arity, position, items[position])
+                for postings in (self.find(key), self.around(key) if self.intervals else None):
+                    if postings is not None:
+                        candidates.extend(postings.candidates(items))
         return candidates
 
     def templates(self) -> int:

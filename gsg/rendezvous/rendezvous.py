@@ -27,6 +27,7 @@ from ..storage.visibility import Seen
 from ..tuples.audiences import reader_of
 from ..tuples.features import HOME, Key, Load, Template, keys_at
 from ..tuples.long_constants import Remains, is_hashed
+from ..tuples.ordered_attributes import NONE, OrderedAttributes
 from ..tuples.terms import Tuple
 from ..wire.messages import Event, Gap, InsertCondition, Message, Moved, Origin, Snapshot
 from .changes import Change
@@ -46,7 +47,9 @@ class Rendezvous:
     how many copies of it go to subscribers. They are None where nobody traces (:mod:`gsg.monitoring.tracing`).
     """
 
-    def __init__(self, compile_test: CompileTest, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, compile_test: CompileTest, clock: Callable[[], float] = time.monotonic, ordered: OrderedAttributes = NONE
+    ) -> None:
         self.clock = clock
         """Seconds, by which slices of matching end; they never go back."""
         self.on_fact: Callable[[int, Tuple, bytes, int, bool, bool | None, int, int], None] | None = None
@@ -55,9 +58,9 @@ class Rendezvous:
         """With sign, fact, positions and stamp, as another holder tells of it."""
         self.on_event: Callable[[bytes, Event, Sequence[int] | None, int, int], None] | None = None
         """With publisher, event and positions."""
-        self.conditions = Conditions(compile_test)
+        self.conditions = Conditions(compile_test, ordered)
         self._postings, self._everywhere = self.conditions.by_key, self.conditions.everywhere
-        self.held = FactsByKey(clock)
+        self.held = FactsByKey(clock, ordered)
         self.moved: dict[Key, None] = {}
         """Keys that are others' by now, all of whose facts those have, and that still have something here."""
         self._dirty: list[Feed] = []  # bounded by the feeds: those with something to say since take(), which ends each read
@@ -153,6 +156,8 @@ class Rendezvous:
             self._match_fact(postings, fact, sign, stamp)
         if key[1] == HOME and self._everywhere.size:
             self._match_fact(self._everywhere, fact, sign, stamp)
+        if self._postings.intervals and (postings := self._postings.around(key)) is not None:
+            self._match_fact(postings, fact, sign, stamp)
 
     def _changed_for_some(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
         """Tell the feeds of a key whose readers see a difference, where there are facts for named readers."""
@@ -160,7 +165,8 @@ class Rendezvous:
             self._changed(key, fact, sign, stamp)
             return
         seen = self.held.seen(key, fact, sign, stamp)
-        for postings in (self._postings.get(key), self._everywhere if key[1] == HOME else None):
+        around = self._postings.around(key) if self._postings.intervals else None
+        for postings in (self._postings.get(key), self._everywhere if key[1] == HOME else None, around):
             if postings is not None:
                 self._match_fact(postings, seen.fact, sign, stamp, seen)
 
@@ -373,7 +379,7 @@ class Rendezvous:
 
     def drop_moved_key(self, key: Key) -> None:
         """Forget the facts of a moved key, once no feed needs them here."""
-        if key in self._postings:
+        if key in self._postings or (self._postings.intervals and self._postings.around(key) is not None):
             return
         self.moved.pop(key, None)
         self._begin_message(None)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from itertools import chain
 
 import dht
 
@@ -36,6 +37,7 @@ COMPARED = 10_000
 """Keys of which it is remembered that they were compared; at the limit all are forgotten, and compared again."""
 ASKED_KEYS = 100
 """Keys in one question."""
+_64_BITS = (1 << 64) - 1
 FINDING = 32
 """Questions for which holders are looked up at once; beyond, one is answered by what is known, and repair does the rest."""
 
@@ -105,11 +107,18 @@ class CatchingUp:
             compared.set_result(None)
 
     async def _ask(self, holder: dht.Contact, key: Key) -> None:
-        digest = self._held.digest(key)
+        digest = self._digest(key)
         try:
             await self._exchange.ask(holder, lambda request: AskFacts(request, [key], [digest]), Done)
         except GsgError as error:
             log.info("what %s knows of %s is unknown: %s", show(holder), key, error)
+
+    def _digest(self, key: Key) -> int:
+        """Of the facts under a key, or all keys of an interval: 64 bits that are the same where these are."""
+        return sum(map(self._held.digest, self._held.covered_by(key))) & _64_BITS
+
+    def _knows(self, key: Key) -> bool:
+        return any(map(self._held.knows, self._held.covered_by(key)))
 
     # --- what others ask --------------------------------------------------------------------------------------------------------
 
@@ -120,7 +129,7 @@ class CatchingUp:
                 f"{len(message.keys)} keys with {len(message.digests)} digests; expected as many, and at most {ASKED_KEYS}"
             )
         # Mostly their holders are known; who has just come back may be asked before it knows the others.
-        unknown = [key for key in message.keys if self._held.knows(key) and not self._holders.holders_if_none_aside(key)]
+        unknown = [key for key in message.keys if self._knows(key) and not self._holders.holders_if_none_aside(key)]
         if unknown and self._finding < FINDING:
             self._start_task(self._answer_later(link, message, unknown))
         else:
@@ -140,8 +149,8 @@ class CatchingUp:
         wanted = [
             key
             for key, digest in zip(message.keys, message.digests, strict=True)
-            if self._held.knows(key)
-            and self._held.digest(key) != digest
+            if self._knows(key)
+            and self._digest(key) != digest
             and any(holder.id == peer for holder in self._holders.holders_if_none_aside(key) or self._holders.holders_of(key))
         ]
         if wanted:
@@ -152,6 +161,6 @@ class CatchingUp:
     async def _tell(self, link: PeerLink, request: int, keys: list[Key]) -> None:
         # A copy that fails goes again with the next round of repair.
         try:
-            await self._copying.copy_keys(link.contact, keys)
+            await self._copying.copy_keys(link.contact, list(chain.from_iterable(map(self._held.covered_by, keys))))
         finally:
             link.send(Done(request))

@@ -11,17 +11,19 @@ A fact for named readers is one of its own here (:mod:`gsg.tuples.audiences`), a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, KeysView
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView
 from itertools import chain
 from typing import TypeAlias
 
 import msgspec
 
 from ..tuples.audiences import Restricted
-from ..tuples.features import HOME, Key, keys_at
+from ..tuples.features import HOME, Interval, Key, keys_at
 from ..tuples.long_constants import LONG_BYTES, Remains, is_hashed, remains_of, short
+from ..tuples.ordered_attributes import NONE, OrderedAttributes
 from ..tuples.terms import Tuple
 from .checksums import Checksums
+from .keys_by_interval import KeysByInterval
 from .tombstones import Tombstones, with_gone
 from .visibility import Seen, Variants
 
@@ -36,6 +38,7 @@ class FactsByKey:
     """Facts by key. Stamps are in microseconds (:mod:`gsg.storage.clock`)."""
 
     __slots__ = (
+        "_by_interval",
         "_facts",
         "_long",
         "_sums",
@@ -46,8 +49,10 @@ class FactsByKey:
         "variants",
     )
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, ordered: OrderedAttributes = NONE) -> None:
         self._facts: dict[Key, dict[Tuple, int]] = {}
+        self._by_interval = KeysByInterval(ordered) if ordered else None
+        """Of their keys; None where no position is ordered."""
         self.buried = Tombstones(clock, self._forgotten)
         """Those that went."""
         self._long: dict[Remains, Tuple] = {}
@@ -77,6 +82,8 @@ class FactsByKey:
         facts = self._facts.get(key)
         if facts is None:
             self._facts[key] = {fact: stamp}
+            if self._by_interval is not None:
+                self._by_interval.add(key)
             return True
         known = facts.get(fact, -1)
         if known < stamp:
@@ -106,6 +113,8 @@ class FactsByKey:
         del facts[fact]
         if not facts:
             del self._facts[key]
+            if self._by_interval is not None:
+                self._by_interval.remove(key)
         if remains is not fact:
             self._forget_unless_here(remains)
         return True
@@ -226,6 +235,8 @@ class FactsByKey:
                 changed[key] = None
             if facts is None:
                 present[key] = {fact: stamp}
+                if self._by_interval is not None:
+                    self._by_interval.add(key)
             else:
                 if known >= 0 and self._sums.large:
                     self._sums.restamp(key, facts, fact, stamp)
@@ -248,11 +259,16 @@ class FactsByKey:
         return (False, self.buried.stamp_of(key, fact) + 1) if stamp is None else (True, stamp)
 
     def visible(self, anchor: Key | None, reader: bytes) -> Iterable[Tuple]:
-        """The facts under a key that a reader sees, as plain tuples; for None those under the keys of their positions 0."""
-        if anchor is not None:
+        """The facts under a key, or an interval's keys, that a reader sees, as plain tuples; for None those under the keys of their
+        positions 0."""
+        if anchor is not None and type(anchor[2]) is not Interval:
             return self._visible(anchor, self.under(anchor), reader)
-        homes = ((key, facts) for key, facts in self._facts.items() if key[1] == HOME)
-        return chain.from_iterable(self._visible(key, facts, reader) for key, facts in homes)
+        keys = [key for key in self._facts if key[1] == HOME] if anchor is None else self.covered_by(anchor)
+        return chain.from_iterable(self._visible(key, self.under(key), reader) for key in keys)
+
+    def covered_by(self, key: Key) -> Collection[Key]:
+        """The keys whose facts are under one: itself, or of an interval those that lie in it."""
+        return (key,) if self._by_interval is None else self._by_interval.covered_by(key)
 
     def _visible(self, key: Key, facts: dict[Tuple, int], reader: bytes) -> Iterable[Tuple]:
         variants = self.variants.get(key) if self.variants else None
@@ -283,6 +299,8 @@ class FactsByKey:
         if self.changed is not None:
             self.changed[key] = None
         facts, gone = self._facts.pop(key, _NOTHING), self.buried.drop(key)
+        if self._by_interval is not None:
+            self._by_interval.remove(key)
         if self.touched is not None:
             self.touched.update(dict.fromkeys(map(remains_of, facts)))
             self.touched.update(dict.fromkeys(gone))
@@ -357,6 +375,8 @@ class FactsByKey:
                 if sign > 0:
                     assert not is_hashed(fact), "what is here has its constants (gsg/storage/disk/records.py)"
                     self._facts.setdefault(key, {})[fact] = stamp  # type: ignore[index]  # as just said
+                    if self._by_interval is not None:
+                        self._by_interval.add(key)
                     if remains is not fact:
                         self._long[remains] = fact  # type: ignore[assignment]  # as just said
                     if isinstance(fact, Restricted):

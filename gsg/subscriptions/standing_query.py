@@ -74,6 +74,11 @@ class StandingQuery:
         """What comes until the first answer has been told; None from then on."""
         self._is_told_of_window = False
 
+    @property
+    def alphas(self) -> list[rete.AlphaSpec]:
+        """What its memories keep, each once."""
+        return list(dict.fromkeys(memory.alpha for memory in self.memories))
+
     # --- what its subscription asks ---------------------------------------------------------------------------------------
 
     def rows_now(self) -> Counter[Row]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from itertools import groupby
 
 import rete
 
@@ -65,9 +66,9 @@ class Subscriber:
         query, memories = standing.query, standing.memories
         try:
             for alpha in await in_thread(alphas, query) if is_large(query) else alphas(query):
-                memories.append(self.feeds.use_memory(alpha))
-            for memory in memories:
-                await self.feeds.until_ready(memory)
+                memories.extend(self.feeds.use_memories(alpha))
+            for _, of_one in groupby(memories, key=lambda memory: memory.alpha):
+                await asyncio.gather(*map(self.feeds.until_ready, of_one))
             standing.production, rows = await self._enter(standing, max_tokens)
         except BaseException:
             for memory in memories:
@@ -95,7 +96,7 @@ class Subscriber:
         if waits or not is_large(query):
             with suppress(rete.TakesLong):
                 return self._entrance.enter(query, standing.tell_changes, max_tokens, rete.UNLIMITED if waits else AT_ONCE)
-        entered = await self._long.enter(query, [memory.alpha for memory in memories], standing.tell_changes, max_tokens)
+        entered = await self._long.enter(query, standing.alphas, standing.tell_changes, max_tokens)
         standing.long = self._long
         return entered
 
@@ -110,7 +111,7 @@ class Subscriber:
         if standing.long is None:
             self._entrance.leave(standing.production)
         else:
-            standing.long.leave(standing.production, [memory.alpha for memory in standing.memories])
+            standing.long.leave(standing.production, standing.alphas)
         if self._asking is not None:
             _remove(self._asking, standing)
         for memory in standing.memories:

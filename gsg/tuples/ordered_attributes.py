@@ -6,9 +6,11 @@ such a position, is posted under the keys of the intervals between its bounds, w
 Frank, Chen and Szekely 2004, hashes an attribute's values in their order, and walks from the lower bound to the upper one; here
 intervals are hashed, as neighbours in Kademlia's space are not neighbours on a ring.)
 
-    (?sensor, ?what, ?value) FILTER(?value > 90)     position 2 of 3, ordered from 0 to 100 in 20 intervals: 3 keys
+    (?sensor, ?what, ?value) FILTER(?value > 90)     position 2 of 3, ordered from 0 to 100 in 20 intervals: 4 keys
 
-A feature stays what it is, a constant at a position; only where its key lies is another thing. What is no number has its own key.
+A feature stays what it is, a constant at a position; only where its key lies is another thing. What is no number has its own key;
+of a long constant only the hash is known where a key is (:mod:`gsg.tuples.long_constants`), so all of these lie in one more
+interval, in which every such condition is posted too: it may be a number of very many digits.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import msgspec
 
 from ..errors import LocalError
 from .features import Interval, Key, key_of_short
+from .long_constants import Hashed
 from .numbers import number_of
 from .terms import MAX_ARITY, Term
 
@@ -38,7 +41,8 @@ _encode = msgspec.msgpack.Encoder().encode
 class OrderedAttribute:
     """Position ``position`` of tuples with ``arity`` terms: numbers from ``low`` to ``high`` in so many equal intervals.
 
-    Below and above is one more interval each: 0, and ``intervals + 1``. Raises LocalError for what cannot be one.
+    Below and above is one more interval each: 0, and ``intervals + 1``; and there is that of long constants. Raises LocalError for
+    what cannot be one.
     """
 
     arity: int
@@ -58,14 +62,19 @@ class OrderedAttribute:
             raise LocalError(f"{self.intervals:,} intervals from {self.low:g} to {self.high:g}; expected 1 to {MAX_INTERVALS:,}")
 
     @property
+    def of_long(self) -> int:
+        """The interval of constants that only their hashes stand for."""
+        return self.intervals + 2
+
+    @property
     def place(self) -> tuple[int, int]:
         """Arity and position."""
         return self.arity, self.position
 
     def __str__(self) -> str:
         """As it is written."""
-        terms = ["?"] * self.arity
-        terms[self.position] = f"{self.low:g}..{self.high:g}/{self.intervals}"
+        terms = ["_"] * self.arity
+        terms[self.position] = f"{_written(self.low)}..{_written(self.high)}/{self.intervals}"
         return ",".join(terms)
 
     def interval_of(self, number: float) -> int:
@@ -76,11 +85,13 @@ class OrderedAttribute:
             return self.intervals + 1
         return min(self.intervals, 1 + int((number - self.low) * (self.intervals / (self.high - self.low))))
 
-    def intervals_between(self, low: float | None, high: float | None) -> range:
-        """The intervals in which numbers from one to the other may lie; None for no bound."""
-        first = 0 if low is None else self.interval_of(low)
-        last = self.intervals + 1 if high is None else self.interval_of(high)
-        return range(first, last + 1)
+    def intervals_between(self, low: float, high: float) -> range:
+        """The intervals in which numbers from one to the other lie, if they are not long; a bound may be infinite."""
+        return range(self.interval_of(low), self.interval_of(high) + 1)
+
+    def all_between(self, low: float, high: float) -> list[int]:
+        """The same, and that of long constants: one of these is under the key of each number from one to the other."""
+        return [*self.intervals_between(low, high), self.of_long]
 
 
 class OrderedAttributes:
@@ -107,6 +118,8 @@ class OrderedAttributes:
         attribute = self.by_place.get((arity, position))
         if attribute is None:
             return None
+        if type(constant) is Hashed:
+            return (arity, position, Interval(attribute.of_long))
         number = float_of(constant)  # type: ignore[arg-type]  # what is no term is no number
         return None if number is None else (arity, position, Interval(attribute.interval_of(number)))
 
@@ -123,6 +136,11 @@ class OrderedAttributes:
 NONE = OrderedAttributes()
 
 
+def _written(bound: float) -> str:
+    short = f"{bound:g}"
+    return short if float(short) == bound else repr(bound)
+
+
 def float_of(term: Term) -> float | None:
     """The number that a term denotes, as FILTERs compare it; None for no number, and for NaN."""
     number = number_of(term)
@@ -136,12 +154,12 @@ def float_of(term: Term) -> float | None:
 
 
 def attribute_from(text: str) -> OrderedAttribute:
-    """The attribute that a text such as ``?,?,0..100/50`` says: a tuple's positions, one of them ``LOW..HIGH/INTERVALS``.
+    """The attribute that a text such as ``_,_,0..100/50`` says: a tuple's positions, one of them ``LOW..HIGH/INTERVALS``.
 
     Raises LocalError.
     """
     terms = [term.strip() for term in text.split(",")]
-    ordered = [position for position, term in enumerate(terms) if term != "?"]
+    ordered = [position for position, term in enumerate(terms) if term not in ("_", "?", "*")]
     found = _FORM.fullmatch(terms[ordered[0]]) if len(ordered) == 1 else None
     try:
         if found is None:
@@ -149,7 +167,7 @@ def attribute_from(text: str) -> OrderedAttribute:
         low, high = float(found["low"]), float(found["high"])
     except ValueError:
         raise LocalError(
-            f"ordered attribute {text!r}; expected a tuple's positions such as ?,?,0..100/50: the numbers from 0 to 100 of the "
+            f"ordered attribute {text!r}; expected a tuple's positions such as _,_,0..100/50: the numbers from 0 to 100 of the "
             "third of three, in 50 intervals"
         ) from None
     return OrderedAttribute(len(terms), ordered[0], low, high, int(found["intervals"]))

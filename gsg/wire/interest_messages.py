@@ -3,10 +3,15 @@ messages.py lists with the others."""
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import msgspec
 
 from ..tuples.audiences import PeerId
 from ..tuples.long_constants import ShortTerm
+
+Told: TypeAlias = tuple[int, int, ShortTerm | None]
+"""Arity, position and constant; None for any constant, and arity 0 for any tuple."""
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -30,7 +35,7 @@ class Interest(_Message, tag=20, frozen=True):
     """
 
     anything: bool
-    keys: list[tuple[int, int, ShortTerm | None]]
+    keys: list[Told]
     knows: list[PeerId] = []
 
 
@@ -39,4 +44,4 @@ class Interested(_Message, tag=21, frozen=True):
 
     request: int
     anything: bool
-    keys: list[tuple[int, int, ShortTerm | None]]
+    keys: list[Told]

@@ -220,6 +220,8 @@ class InsertCondition(_Message, tag=7, frozen=True):
     """Of a head: the number of the first Deltas that are to be told, where it knows all since then; ``came_to`` of the events."""
     not_by: Annotated[list[PeerId], msgspec.Meta(max_length=NOT_BY)] = []
     """Heads that have not taken this condition."""
+    interval: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """Of the anchor's position, where the template has no constant there: its facts are those of the interval's key."""
 
 
 class RemoveCondition(_Message, tag=8, frozen=True):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from history import Answer, Published, Session, text_of
 from schedule import (
-    TEXTS,
     Deed,
     Done,
     Insert,
@@ -172,7 +171,7 @@ class Client:
                 session.changes.append((self._now(), int(sign), text_of(row)))
 
         try:
-            live = await self._call(lambda peer: peer.subscribe(TEXTS[query], callback=heard))
+            live = await self._call(lambda peer: peer.subscribe(self._world.plan.texts[query], callback=heard))
         except (GsgError, Gone, TimeoutError):
             return
         session.whole_s = self._now()

@@ -34,7 +34,7 @@ AHEAD = 8
 """So many seeds for each core are given out before the first of them has been told: one that takes long keeps no core idle."""
 TOLD_EVERY = 100
 
-Judged: TypeAlias = tuple[int, int, list[str]]
+Judged: TypeAlias = tuple[int, list[str]]
 
 
 def has_topics(seed: int) -> bool:
@@ -42,13 +42,23 @@ def has_topics(seed: int) -> bool:
     return seed % 2 == 1
 
 
+def is_ordered(seed: int) -> bool:
+    """Whether numbers are ordered in the run of a seed: in every fourth one."""
+    return seed % 4 == 2
+
+
+def how(seed: int) -> str:
+    """By what options of run.py the run of a seed is repeated."""
+    return f"--rounds {ROUNDS[seed % len(ROUNDS)]}{' --topics' * has_topics(seed)}{' --ordered' * is_ordered(seed)}"
+
+
 def judge(seed: int) -> Judged:
-    """A seed, how many rounds it was given, and what is not as promised: a run that cannot go on is not, either."""
+    """A seed, and what is not as promised: a run that cannot go on is not, either."""
     rounds = ROUNDS[seed % len(ROUNDS)]
     try:
-        return seed, rounds, run(seed, rounds=rounds, topics=has_topics(seed))[1]
+        return seed, run(seed, rounds=rounds, topics=has_topics(seed), ordered=is_ordered(seed))[1]
     except Exception as error:
-        return seed, rounds, [f"the run ends by {type(error).__name__}: {error}"]
+        return seed, [f"the run ends by {type(error).__name__}: {error}"]
 
 
 def judged(seeds: Iterator[int], ends_s: float) -> Iterator[Judged]:
@@ -74,7 +84,7 @@ def main() -> int:
         epilog=f"Seed s has {', '.join(map(str, ROUNDS))} rounds, in turn: ROUNDS[s % {len(ROUNDS)}]. "
         "A seed that fails is printed with the command that repeats it, run.py SEED --rounds N, with the same seed and rounds; "
         "schedule.py SEED --rounds N prints what happens in it. In odd seeds peers use a topic "
-        "as well: repeat these with --topics.",
+        "as well: repeat these with --topics; in every fourth one, numbers are ordered: --ordered.",
     )
     parser.add_argument("--seeds", type=int, help=f"stop after so many (default: {SEEDS:,}, or what --seconds allows)")
     parser.add_argument("--seconds", type=float, help="begin nothing after so long")
@@ -86,12 +96,11 @@ def main() -> int:
     done = failed = 0
     stopped = False
     try:
-        for seed, rounds, found in judged(seeds, begun_s + (options.seconds or float("inf"))):
+        for seed, found in judged(seeds, begun_s + (options.seconds or float("inf"))):
             done += 1
             if found:
                 failed += 1
-                how = f"--rounds {rounds}{' --topics' * has_topics(seed)}"
-                print(f"seed {seed} fails; {sys.executable} {Path(__file__).with_name('run.py')} {seed} {how}")
+                print(f"seed {seed} fails; {sys.executable} {Path(__file__).with_name('run.py')} {seed} {how(seed)}")
                 print(*(f"    {line}" for line in found), sep="\n", flush=True)
             if not done % TOLD_EVERY:
                 print(f"{done:,} seeds in {time.monotonic() - begun_s:,.0f} s, {failed} failed", flush=True)

@@ -20,11 +20,12 @@ queries join over the facts of all.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TypeAlias
 
+from gsg.tuples.ordered_attributes import OrderedAttribute
 from gsg.tuples.terms import Symbol, Term, Tuple
 
 PEERS = 16
@@ -51,6 +52,14 @@ TEXTS = {
     "rings": "(rang, ?who, ?n)",
 }
 """Standing queries by name."""
+ORDERED = OrderedAttribute(3, 2, 0, 12, 6)
+BOUNDED = {
+    "few": "(?x, ?p, ?n) FILTER(?n < 3)",
+    "some": "(?x, ?p, ?n) FILTER(?n > 4 && ?n < 9)",
+    "many": "(?x, ?p, ?n) FILTER(?n >= 9)",
+    "few by some": "(?x, ?p, ?n) FILTER(?n < 3), (?y, ?q, ?m) FILTER(?m > 7 && ?m <= 9)",
+}
+"""Those of runs in which the numbers of the third place are ordered, too, and facts have some there."""
 PEER_FAULTS = (
     "crash",
     "restart",
@@ -160,6 +169,12 @@ class Schedule:
     deeds: tuple[Done, ...]
     faults: tuple[Happens, ...]
     ends_s: float
+    ordered: bool = False
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The standing queries that may be asked."""
+        return TEXTS | BOUNDED if self.ordered else TEXTS
 
     def lines(self) -> list[str]:
         """The run as text, in the order of time."""
@@ -172,20 +187,24 @@ class _Client:
     """What has been drawn for one client."""
 
     name: str
+    queries: Sequence[str]
+    numbers: bool
+    """Whether facts may end with one."""
     true: dict[Tuple, None] = field(default_factory=dict)
     rung: int = 0
     asked: list[str] = field(default_factory=list)
 
 
-def schedule(seed: int, *, rounds: int = 1, without: Collection[str] = ()) -> Schedule:
-    """The run of a seed, of so many rounds, without faults of the kinds named."""
+def schedule(seed: int, *, rounds: int = 1, without: Collection[str] = (), ordered: bool = False) -> Schedule:
+    """The run of a seed, of so many rounds, without faults of the kinds named, and ``ordered`` with numbers that are so."""
     rng, flips = Random(f"harness {seed}"), Random(f"flips {seed}")
     homes = dict(zip(CLIENTS, rng.sample(range(PEERS), len(CLIENTS)), strict=True))
-    clients = [_Client(name) for name in CLIENTS]
+    queries = sorted(TEXTS | BOUNDED if ordered else TEXTS)
+    clients = [_Client(name, queries, ordered) for name in CLIENTS]
     deeds: list[Done] = []
     faults: list[Happens] = []
     for client in clients:
-        for query in rng.sample(sorted(TEXTS), 2) + (["rings"] if rng.random() < 0.5 else []):
+        for query in rng.sample(queries, 2) + (["rings"] if rng.random() < 0.5 else []):
             deeds.append(Done(BEGIN_S, client.name, Subscribe(query)))
             client.asked.append(query)
     begins_s = BEGIN_S + 2.0
@@ -198,7 +217,7 @@ def schedule(seed: int, *, rounds: int = 1, without: Collection[str] = ()) -> Sc
         drawn = _faults(rng, begins_s)
         faults += [one for one in drawn + _flips(flips, begins_s, drawn) if one.fault.kind not in without]
         begins_s += TROUBLE_S + MENDING_S
-    return Schedule(seed, homes, tuple(deeds), tuple(sorted(faults, key=lambda one: one.at_s)), begins_s)
+    return Schedule(seed, homes, tuple(deeds), tuple(sorted(faults, key=lambda one: one.at_s)), begins_s, ordered)
 
 
 def _deed(client: _Client, rng: Random) -> Deed:
@@ -217,7 +236,7 @@ def _deed(client: _Client, rng: Random) -> Deed:
         client.rung = rung.stop
         return Notify(tuple((RANG, client.name, number) for number in rung))
     if chance < 0.94 and len(client.asked) < 5:
-        client.asked.append(rng.choice(sorted(TEXTS)))
+        client.asked.append(rng.choice(client.queries))
         return Subscribe(client.asked[-1])
     if chance < 0.97 and len(client.asked) > 1:
         query = rng.choice(client.asked)
@@ -227,7 +246,7 @@ def _deed(client: _Client, rng: Random) -> Deed:
 
 
 def _fact(client: _Client, rng: Random) -> Tuple:
-    end: Term = rng.choice(CLIENTS) + rng.choice(NODES)
+    end: Term = rng.randrange(12) if client.numbers and rng.random() < 0.5 else rng.choice(CLIENTS) + rng.choice(NODES)
     return (client.name + rng.choice(NODES), rng.choice((ON, BY)), end)
 
 
@@ -310,5 +329,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Print what happens in the run of a seed.")
     parser.add_argument("seed", type=int, help="as run.py takes it, and harness_soak.py prints it")
     parser.add_argument("--rounds", type=int, default=1, help="how many rounds the run has (default: 1)")
+    parser.add_argument("--ordered", action="store_true", help="with numbers that are ordered")
     options = parser.parse_args()
-    print(*schedule(options.seed, rounds=options.rounds).lines(), sep="\n")
+    print(*schedule(options.seed, rounds=options.rounds, ordered=options.ordered).lines(), sep="\n")

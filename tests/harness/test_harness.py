@@ -20,6 +20,8 @@ SEEDS = 120
 """Of runs of one to two seconds of a core each. The rest of 10,000 is `make soak`."""
 TOPIC_SEEDS = 10
 """Of runs in which peers use a topic as well."""
+ORDERED_SEEDS = 20
+"""Of runs in which the numbers of a position are ordered, and conditions have bounds alone."""
 GROUP = 5
 """So many runs are one test: enough tests for all cores."""
 DRAWN = 200
@@ -43,6 +45,15 @@ def test_what_is_promised_of_topics_is_kept(first: int) -> None:
     found = {seed: run(seed, topics=True)[1] for seed in range(first, first + GROUP)}
 
     # Each is repeated by: python tests/harness/run.py SEED --topics
+    assert {seed: violations for seed, violations in found.items() if violations} == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(0, ORDERED_SEEDS, GROUP))
+def test_what_is_promised_is_kept_where_numbers_are_ordered(first: int) -> None:
+    found = {seed: run(seed, ordered=True)[1] for seed in range(first, first + GROUP)}
+
+    # Each is repeated by: python tests/harness/run.py SEED --ordered
     assert {seed: violations for seed, violations in found.items() if violations} == {}
 
 

@@ -25,12 +25,12 @@ def test_a_soak_says_how_a_failing_seed_is_run_again() -> None:
 
 
 def test_a_soak_takes_a_run_that_cannot_go_on_for_one_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ends_by_an_error(seed: int, *, rounds: int, topics: bool) -> None:
+    def ends_by_an_error(seed: int, *, rounds: int, topics: bool, ordered: bool) -> None:
         raise ExceptionGroup("tasks", [RuntimeError(f"{seed} went wrong")])
 
     monkeypatch.setattr(harness_soak, "run", ends_by_an_error)
 
-    assert harness_soak.judge(8) == (8, 3, ["the run ends by ExceptionGroup: tasks (1 sub-exception)"])
+    assert harness_soak.judge(8) == (8, ["the run ends by ExceptionGroup: tasks (1 sub-exception)"])
 
 
 def test_a_schedule_is_that_of_as_many_rounds_as_asked_for() -> None:

@@ -20,8 +20,8 @@ from disks import Platters, SlowKeeping
 from history import History, Published, Trouble
 from schedule import (
     BEGIN_S,
+    ORDERED,
     PEERS,
-    TEXTS,
     Fault,
     Happens,
     Schedule,
@@ -34,9 +34,9 @@ import gsg.rendezvous.feed
 import gsg.storage.disk.compaction
 import gsg.storage.disk.group_commit
 from dht.simnet import SimNet, run
-from gsg import Peer
+from gsg import Network, Peer
 from gsg.placement.holders import REPLICAS
-from gsg.tuples.features import key, positions, short_key
+from gsg.tuples.features import positions, short_key
 from gsg.tuples.terms import Tuple
 
 PORT = 7400
@@ -74,7 +74,8 @@ class World:
         """What members of topics read with."""
         self.peers: dict[int, Peer] = {}
         """Those that run, and take clients."""
-        self._plan = plan
+        self.plan = plan
+        self._network = Network(ordered=(ORDERED,) if plan.ordered else ())
         self._rng = Random(f"world {plan.seed}")
         self._rng_of_flips = Random(f"flips {plan.seed}")
         self._hosts: list[str] = []
@@ -103,24 +104,24 @@ class World:
             self._add()
             await self._start(number)
         await asyncio.sleep(max(0.0, BEGIN_S - self.net.loop.time()))
-        clients = [Client(self, name, home, Random(f"{name} {self._plan.seed}")) for name, home in self._plan.homes.items()]
+        clients = [Client(self, name, home, Random(f"{name} {self.plan.seed}")) for name, home in self.plan.homes.items()]
         self._clients = clients
         async with asyncio.TaskGroup() as group:
             for client in clients:
-                group.create_task(client.live([done for done in self._plan.deeds if done.client == client.name]))
+                group.create_task(client.live([done for done in self.plan.deeds if done.client == client.name]))
             if self._topics is not None:
-                group.create_task(self._topics.live(self._plan.ends_s))
-            for happens in self._plan.faults:
+                group.create_task(self._topics.live(self.plan.ends_s))
+            for happens in self.plan.faults:
                 await asyncio.sleep(max(0.0, happens.at_s - self.net.loop.time()))
                 self._note_trouble(happens)
                 group.create_task(self._carry_out(happens.fault))
-        await asyncio.sleep(max(0.0, self._plan.ends_s - self.net.loop.time()))
+        await asyncio.sleep(max(0.0, self.plan.ends_s - self.net.loop.time()))
         ends_s = self.net.loop.time() + self._latest_s
         await self._look()
         while not self._settled(self.history) and self.net.loop.time() < ends_s:
             await asyncio.sleep(LOOK_S)
             await self._look()
-        self.history.mended_s = self.net.loop.time() - self._plan.ends_s
+        self.history.mended_s = self.net.loop.time() - self.plan.ends_s
         if self._topics is not None:
             await self._topics.say_last()
             self.history.of_topics = list(topic_violations(self._topics, self.history.troubles))
@@ -138,7 +139,7 @@ class World:
             lasts_s = STRIKES_WITHIN_S + fault.amount
         if fault.kind == "partition":
             lasts_s = (
-                next(one.at_s for one in self._plan.faults if one.fault.kind == "heal" and one.at_s > happens.at_s) - happens.at_s
+                next(one.at_s for one in self.plan.faults if one.fault.kind == "heal" and one.at_s > happens.at_s) - happens.at_s
             )
         self.history.troubles.append(Trouble(fault.kind, happens.at_s, happens.at_s + lasts_s + SETTLED_S))
 
@@ -156,6 +157,7 @@ class World:
             [(self._hosts[friend], PORT) for friend in friends],
             rng=self.net.rng(),
             clock=lambda: self.net.loop.time() + self._ahead_s[number],
+            network=self._network,
         )
         peer._disk = SlowKeeping(self._disks[number], folder, self.net.rng())
         self.starts[number] += 1
@@ -320,10 +322,9 @@ class World:
         """The peers that run, and do not stand still."""
         return [number for number in sorted(self.peers) if self._hosts[number] not in self.net.loop.suspended]
 
-    @staticmethod
-    def _holders(ids: dict[bytes, T], fact: Tuple, position: int) -> list[T]:
+    def _holders(self, ids: dict[bytes, T], fact: Tuple, position: int) -> list[T]:
         """Who is to hold a fact under a position, closest first, by the definition."""
-        point = int.from_bytes(key(len(fact), position, fact[position]), "big")
+        point = int.from_bytes(self._network.attributes.place_of(short_key((len(fact), position, fact[position]))), "big")
         return [ids[id] for id in sorted(ids, key=lambda id: int.from_bytes(id, "big") ^ point)[:REPLICAS]]
 
     def within_reach(self, number: int) -> list[int]:
@@ -361,7 +362,7 @@ class World:
         for client in self._clients:
             await client.finish()
         anybody = self.peers[self._rng.choice(sorted(self.peers))]
-        for query, text in TEXTS.items():
+        for query, text in self.plan.texts.items():
             live = await anybody.subscribe(text)
             self.history.asked_after[query] = answer_of(live)
             await live.close()

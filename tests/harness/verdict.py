@@ -13,7 +13,7 @@ from itertools import groupby
 from math import inf
 
 from history import Answer, History, Published, Session, text_of
-from schedule import ON, TEXTS
+from schedule import BOUNDED, ON, TEXTS
 
 from gsg import Space
 from gsg.placement.holders import REPLICAS
@@ -56,7 +56,7 @@ def in_the_end(history: History, space: Space) -> list[str]:
         if row_of(fact) in shown:
             true[fact] = None
     space.insert(true)
-    answers = {query: answer_in(space, query) for query in TEXTS}
+    answers = {query: answer_in(space, query) for query in history.asked_after}
     for query, answer in history.asked_after.items():
         found += differences(f"{query}, asked at the end", answer, answers[query])
     for session in history.sessions:
@@ -115,14 +115,18 @@ def row_of(fact: Tuple) -> str:
 ROW_OF_FACT: Mapping[str, Callable[[Tuple], str | None]] = {
     "all": row_of,
     "pairs": lambda fact: f"{fact[0]} {fact[2]}" if fact[1] == ON else None,
+    "few": lambda fact: row_of(fact) if isinstance(fact[2], int) and fact[2] < 3 else None,
+    "many": lambda fact: row_of(fact) if isinstance(fact[2], int) and fact[2] >= 9 else None,
     "of Aa": lambda fact: f"{fact[1]} {fact[2]}" if fact[0] == "Aa" else None,
 }
 """By query of one condition, a fact as a row of it; None where it is none."""
+SEVERAL_FEED = ("all", "few", "many")
+"""Those among them that no single rendezvous answers."""
 
 
 def answer_in(space: Space, query: str) -> Answer:
     """What the yardstick answers."""
-    with space.subscribe(TEXTS[query]) as subscription:
+    with space.subscribe((TEXTS | BOUNDED)[query]) as subscription:
         return Counter({text_of(row): times for row, times in subscription.rows().items()})
 
 
@@ -176,7 +180,7 @@ def changes_explained(name: str, session: Session, history: History) -> Iterator
                     yield f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} was not published"
                 continue
             in_order = [number for number in later if doings[number].by_several or number >= come[sayer(doings[number])]]
-            kinds = () if session.query == "all" else APART
+            kinds = () if session.query in SEVERAL_FEED else APART
             if not in_order and not excused(history, doings[later[-1]].begun_s, at_s, *kinds):
                 yield (
                     f"{name}: at {at_s:.2f} {'-+'[sign > 0]} {row} of {doings[later[-1]].begun_s:.2f} comes after what was "
@@ -264,7 +268,9 @@ def events_in_order(name: str, session: Session, history: History) -> Iterator[s
                 yield f"{name}: at {at_s:.2f} ! {row} was said at {said_s:.2f}, before anybody asked for it"
             continue
         via, number = sayer(published[row]), number_of[row]
-        if number < last.get(via, -1) and not excused(history, published[row].begun_s, at_s, *UNTOLD):
+        # Where conditions at several rendezvous ask for an event, feeds that are set up anew bring it each in its time.
+        kinds = () if BOUNDED.keys() & history.asked_after.keys() else UNTOLD
+        if number < last.get(via, -1) and not excused(history, published[row].begun_s, at_s, *kinds):
             yield f"{name}: at {at_s:.2f} ! {row} comes after number {last[via]}"
         last[via] = max(number, last.get(via, -1))
     ends_s = session.ended_s or inf

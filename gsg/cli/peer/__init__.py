@@ -118,6 +118,7 @@ def command(
     allow_peers: Path | None,
     link_tls: str,
     peers_per_block: int,
+    ordered: tuple[str, ...],
     verbose: int,
     **more_options: Any,  # Any: click checked them
 ) -> None:
@@ -159,7 +160,7 @@ def command(
                     anchor=anchor,
                     with_parent=with_parent,
                     quotas=quotas,
-                    network=network_of(secret_file, allow_peers, link_tls, peers_per_block),
+                    network=network_of(secret_file, allow_peers, link_tls, peers_per_block, ordered),
                     ending=ending,
                     outlet=outlet,
                 ),

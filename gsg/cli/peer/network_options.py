@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,16 +53,30 @@ with_network: Callable[[AnyCommand], AnyCommand] = with_options(
             help="How many peers of one public address block count among the holders of a key; 0 for no limit. "
             "The same at all peers.",
         ),
+        click.option(
+            "--ordered",
+            multiple=True,
+            metavar="PATTERN",
+            help="Keep the numbers of a position in their order, such as _,_,0..100/50: those from 0 to 100 of the third of "
+            "three, in 50 intervals; a condition with bounds and no constant is then posted at some peers instead of all. "
+            "The same at all peers; may be repeated.",
+        ),
     ]
 )
 """Gives a command these options; :func:`network_of` reads what they say."""
 
 
-def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str, peers_per_block: int) -> Network:
+def network_of(
+    secret_file: Path | None, allow_peers: Path | None, link_tls: str, peers_per_block: int, ordered: Sequence[str] = ()
+) -> Network:
     """The network that was meant. Raises click's usage error, which names the option."""
     from ...errors import BadNetwork
     from ...network import Network, allowed_from
 
+    try:
+        Network(ordered=tuple(ordered))
+    except BadNetwork as error:
+        raise click.BadParameter(str(error), param_hint="--ordered") from None
     secret = None
     if secret_file is not None:
         secret = read_option_file(secret_file, "--secret-file", SECRET_NEXT.format(file=secret_file)).encode()
@@ -77,7 +91,7 @@ def network_of(secret_file: Path | None, allow_peers: Path | None, link_tls: str
     except BadNetwork as error:
         raise click.BadParameter(f"{allow_peers}: {error}", param_hint="--allow-peers") from None
     try:
-        network = Network(secret, allowed, link_tls == "on", peers_per_block)
+        network = Network(secret, allowed, link_tls == "on", peers_per_block, tuple(ordered))
         network.check()
     except BadNetwork as error:
         hint = "--secret-file" if secret_file is not None else SECRET_VARIABLE

@@ -230,6 +230,25 @@ def _bounded(symbol: str, side: Expression, kind: Kind, bound: Any) -> Between: 
     return Between(looked, bound, None) if symbol.startswith(">") else Between(looked, None, bound)
 
 
+def numbers_between(requirement: Requirement) -> tuple[float, float] | None:
+    """The lowest and the highest number that a requirement lets through, which may be infinite; None where it may let through what
+    is no number."""
+    lows, highs = [], []
+    for part in requirement:
+        if part.view not in (_looked(_VALUE, _number), _looked(_VALUE, _single)):
+            return None
+        match part:
+            case Between(_, low, high):
+                lows.append(-math.inf if low is None else low)
+                highs.append(math.inf if high is None else high)
+            case OneOf(_, keys):
+                lows.append(min(keys))  # type: ignore[type-var]  # numbers, as the view says
+                highs.append(max(keys))  # type: ignore[type-var]  # as above
+            case _:
+                return None
+    return min(lows), max(highs)
+
+
 # --- kinds of values --------------------------------------------------------------------------------------------------------
 
 

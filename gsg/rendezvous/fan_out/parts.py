@@ -271,9 +271,11 @@ class FanOuts:
         by itself what comes before it, and nothing else comes after it."""
         return self.own is not None and any(named == self.own.id for named, _, _ in after)
 
-    def come_before(self, publisher: bytes) -> After:
-        """What of a publisher went by heads, and directly to members, before what is about to be sent."""
-        by_heads, directly = self._last.get(publisher, (0, 0))
+    def come_before(self, publisher: bytes, by_heads: int = 0, directly: int = 0) -> After:
+        """What of a publisher went by heads, and directly to members, before what is about to be sent; up to these numbers goes
+        together with it."""
+        last_by_heads, last_directly = self._last.get(publisher, (0, 0))
+        by_heads, directly = max(by_heads, last_by_heads), max(directly, last_directly)
         if self.own is None or not (by_heads or directly):
             return []
         named = ((BY_HEADS, by_heads), (DIRECTLY, directly))

@@ -54,10 +54,8 @@ def test_a_key_that_is_not_ours_is_let_go_when_these_have_it(
 ) -> None:
     plan = Plan()
     holders = [contact(each) for each in (1, 2, 3)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gsg.tuples.features.key", lambda *feature: KEY)
 
-        plan.decide((1, 0, 0), holders, contact(4), {*map(peer, newcomers)}, {*map(peer, dead)}, posted=False)
+    plan.decide((1, 0, 0), holders, contact(4), {*map(peer, newcomers)}, {*map(peer, dead)}, place=KEY, posted=False)
 
     assert plan.others == {(1, 0, 0): {*map(peer, [*sent, *asked])}}
     assert [each.port for each in plan.copies] == sent
@@ -74,21 +72,19 @@ def test_a_key_that_somebody_has_is_at_all_its_holders_once_everybody_knows_who_
     def look(own: int) -> None:
         known = [contact(each) for each in sorted({*heard} - heard[own])]
         plan = Plan()
-        plan.decide((1, 0, 0), known[:REPLICAS], contact(own), set(), set(map(peer, heard[own])), posted=False)
+        plan.decide((1, 0, 0), known[:REPLICAS], contact(own), set(), set(map(peer, heard[own])), place=KEY, posted=False)
         if own in have:
             have.update(each.port for each in (*plan.copies, *plan.doubtful) if each.port in living)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gsg.tuples.features.key", lambda *feature: KEY)
-        for dying in mortal:
-            living.remove(dying)
-            have.discard(dying)
-            for own in data.draw(st.lists(st.sampled_from(living), max_size=3)):
-                heard[own].add(data.draw(st.sampled_from(mortal[: mortal.index(dying) + 1])))
-                look(own)
-        for own in data.draw(st.permutations(living)):
-            for dead in data.draw(st.permutations(mortal)):
-                heard[own].add(dead)
-                look(own)
+    for dying in mortal:
+        living.remove(dying)
+        have.discard(dying)
+        for own in data.draw(st.lists(st.sampled_from(living), max_size=3)):
+            heard[own].add(data.draw(st.sampled_from(mortal[: mortal.index(dying) + 1])))
+            look(own)
+    for own in data.draw(st.permutations(living)):
+        for dead in data.draw(st.permutations(mortal)):
+            heard[own].add(dead)
+            look(own)
 
     assert not have or have.issuperset(sorted(living)[:REPLICAS])

@@ -362,7 +362,7 @@ class AnyMemory:
     """A memory that is only looked at."""
 
     anchor = 0
-    template = SAYINGS
+    key = (3, 0, "anything")
     sources = ()
 
 

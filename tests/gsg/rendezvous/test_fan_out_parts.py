@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 import pytest
 
@@ -11,6 +12,7 @@ from gsg.rendezvous.conditions import Conditions
 from gsg.rendezvous.fan_out.kept_events import KeptEvents
 from gsg.rendezvous.fan_out.parts import DIRECT_AGAIN, MOST_DIRECT, PARTS, FanOut, PartFeed, wanted_heads
 from gsg.rendezvous.feed import AnyFeed, Feed, Posting, Subscriber
+from gsg.rendezvous.matching import EventBatch
 from gsg.rendezvous.rendezvous import Rendezvous
 from gsg.rendezvous.slow_links import KEPT_EVENTS
 from gsg.tuples.audiences import restricted
@@ -285,6 +287,23 @@ def test_what_changes_without_a_publisher_is_nobodys_word() -> None:
     assert world.fan_outs.come_before(b"publisher") == []
     world.rendezvous.publish(1, [(Symbol("t"), HOT)], [b"\x00\x01"], origin=Origin(b"publisher", 2))
     assert world.fan_outs.come_before(b"publisher") == [(OWN.id + b"h", 2, 2)]
+
+
+def test_of_events_that_go_together_each_way_names_what_goes_by_the_other_before_the_last() -> None:
+    world = World(MOST_DIRECT + 1)
+    world.come_again()
+    member = next(iter(next(iter(world.fan_out.heads.values())))).subscriber
+    direct = InsertCondition(0, 9, Template((Symbol("s"), None)), 0, events_only=True)
+    world.rendezvous.insert_condition(member, direct)
+    events = [Event(number, (who, HOT if hot else 1)) for number, (who, hot) in enumerate(((7, 1), (Symbol("s"), 0), (8, 1)), 4)]
+
+    EventBatch(world.rendezvous, b"publisher", events, [None] * 3).forward(inf)
+
+    happened = {who: message for who, message in world.take() if isinstance(message, Happened)}
+    both = [(OWN.id + b"h", 4, 4), (OWN.id + b"d", 5, 5)]
+    assert [event.number for event in happened[member].events] == [5]
+    assert happened[member].after == both
+    assert {tuple(message.after) for who, message in happened.items() if who is not member} == {tuple(both)}
 
 
 @pytest.mark.parametrize(("subscribers", "heads"), [(1, 1), (2, 2), (64, 8), (65, 9), (2_000, 45), (4_096, 64), (100_000, PARTS)])

@@ -46,7 +46,7 @@ def test_a_stranger_is_turned_away_in_one_line_and_counted_inside(tmp_path: Path
 
     assert "members: those who have the network's secret\n" in said
     assert f"gsg: warning: {secret} can be read by others (mode 0644); chmod 600 it\n" in warned
-    sentence = "it belongs to another network, or to this one with another secret; check --secret-file on both sides"
+    sentence = "it belongs to another network, or to this one with another --secret-file or --ordered; check both"
     assert [each.stderr.splitlines() for each in strangers] == [[f"gsg: the peer at {listen} refused: {sentence}"]] * 2
     assert [each.returncode for each in strangers] == [1, 1]
     assert re.search(r"refused other network +[1-9]", status.stdout)
