@@ -131,12 +131,12 @@ class Grouped:
 @dataclass(frozen=True, slots=True)
 class Slice:
     """ORDER BY with LIMIT and OFFSET: ``limit`` solutions from number ``offset`` on (None: all); ties are broken by the solution
-    itself."""
+    itself. The limit may be a :class:`rete.Parameter`."""
 
     child: Algebra
     order: Order | None
     offset: int = 0
-    limit: int | None = None
+    limit: Any = None  # Any: a number, or a parameter for one, which is none in the template of a query
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,8 @@ def operator_text(tree: algebra.Algebra) -> str:
             return f"group{by}: {', '.join(_aggregate_text(aggregate) for _, aggregate in aggregates) or 'no aggregate'}"
         case algebra.Slice(_, order, offset, limit):
             words = [] if order is None else [f"ORDER BY {_order_text(order)}"]
-            words += [f"LIMIT {limit}"] if limit is not None else []
+            given = variable_text(limit.name) if isinstance(limit, rete.Variable) else limit
+            words += [f"LIMIT {given}"] if given is not None else []
             words += [f"OFFSET {offset}"] if offset else []
             return " ".join(words) or "all"
         case algebra.Path(subject, path, object_):
@@ -267,7 +268,8 @@ def node_detail(node: Node) -> str:
             return ", ".join(_aggregate_text(aggregate) for aggregate, _ in aggregates)
         case "InlineRows", (rows, _, _, _):
             return f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
-        case "Sliced", (_, order, _, _, offset, limit):
+        case "Sliced", (_, order, _, _, offset, limit, given):
+            limit = limit if given is None else f"column {given}"
             return operator_text(algebra.Slice(algebra.Basic(), order, offset, limit))
     return ""
 

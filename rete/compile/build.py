@@ -311,15 +311,18 @@ class Builder(StreamNodes):
         return self._back(context, narrow, found)
 
     def _slice(self, tree: Slice, context: Stream) -> Stream:
-        if tree.offset < 0 or (tree.limit is not None and tree.limit < 0):
-            raise BadQuery(f"a slice from {tree.offset} of {tree.limit} solutions; expected no negative number")
+        limit = tree.limit
+        given = context.layout.index(limit.name) if isinstance(limit, Parameter) else None
+        if tree.offset < 0 or (given is None and limit is not None and limit < 0):
+            raise BadQuery(f"a slice from {tree.offset} of {limit} solutions; expected no negative number")
         child = self._build(tree.child, context)
-        if not tree.offset and tree.limit is None:
+        if not tree.offset and limit is None:
             return child
         order = tree.order
         reads = () if order is None else places_of(order.names, child.layout)
         ties = places_of(sorted(in_scope(tree.child)), child.layout)
-        node = self._operator(Sliced, child.node, len(context.layout), order, reads, ties, tree.offset, tree.limit)
+        fixed = limit if given is None else None
+        node = self._operator(Sliced, child.node, len(context.layout), order, reads, ties, tree.offset, fixed, given)
         return Stream(node, child.layout, child.certain)
 
     def _exists(self, child: Stream, pattern: Algebra, *, negated: bool) -> Stream:

@@ -101,7 +101,7 @@ def _is_single(part: Part) -> bool:
         case Grouped(_, keys):
             return not keys
         case Slice(child, _, _, limit):
-            return (limit is not None and limit < 2) or _is_single(child)
+            return (isinstance(limit, int) and limit < 2) or _is_single(child)
         case Project(child) | Extend(child) | Filter(child) | Distinct(child) | Exists(child):
             return _is_single(child)
         case _:

@@ -145,8 +145,10 @@ def mentioned(tree: Algebra) -> frozenset[str]:
 def _reads(tree: Algebra) -> frozenset[str]:
     """The names that an operator itself reads or gives a value to."""
     match tree:
-        case LeftJoin(_, _, reader) | Filter(_, reader) | Slice(_, reader):
+        case LeftJoin(_, _, reader) | Filter(_, reader):
             return frozenset(() if reader is None else reader.names)
+        case Slice(_, order, _, limit):
+            return frozenset(() if order is None else order.names).union([limit.name] if isinstance(limit, Parameter) else ())
         case Extend(_, name, value):
             return frozenset((name, *value.names))
         case Numbered(_, name):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from ..algebra import Algebra, Basic, Exists, Extend, Filter, Join, LeftJoin, Minus, Path, Union, Values, of_group, parts_of
+from ..algebra import Algebra, Basic, Exists, Extend, Filter, Join, LeftJoin, Minus, Path, Slice, Union, Values, of_group, parts_of
 from ..conditions import Group, OpenTemplate, Parameter, is_parameter
 from ..functions import Computation, Test, requirements_of, with_constants
 from ..index import Token
@@ -27,13 +27,17 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
     """The numbers of parameters that have to be constants in a network that queries share; ``arguments`` are those of one of them.
 
     In conditions, and at the ends of paths, queries may differ. In tests, computations and inline data they may where these are of
-    conditions, or of what is the same for all queries, and where a query finds its facts by something of its own. ``by_feed`` says
-    that facts come by feeds: then a test is made by whoever feeds, for each query by itself.
+    conditions, or of what is the same for all queries, and where a query finds its facts by something of its own; in limits, where
+    they may differ otherwise. ``by_feed`` says that facts come by feeds: then a test is made by whoever feeds, for each query by
+    itself.
     """
     tree = of_group(body)
     in_patterns = frozenset[str]().union(*map(parameters, _each(tree, Basic | Path)))
     others = parameters(tree) - in_patterns
-    if others and not by_feed:
+    limits = frozenset(_limits(tree))
+    if in_patterns:
+        others -= limits
+    if others - limits and not by_feed:
         functions = list(_functions(tree))
         inline = [each for each in _each(tree, Values) if parameters(each)]
         is_found = (
@@ -42,7 +46,7 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
             or any(_is_looked_up(function, names, arguments) for function, names in functions)
         )
         if is_found or (sum(1 for _ in conditions_of(tree)) == 1 and all(_is_made_at_once(*each) for each in functions)):
-            others = others.difference(*map(parameters, inline), *(function.names for function, _ in functions))
+            others = others.difference(limits, *map(parameters, inline), *(function.names for function, _ in functions))
     return frozenset(Parameter.of_name(name).number for name in others)
 
 
@@ -51,6 +55,13 @@ def _each(tree: Algebra, kind: object) -> Iterator[Algebra]:
         yield tree
     for part in parts_of(tree).values():
         yield from _each(part, kind)
+
+
+def _limits(tree: Algebra) -> Iterator[str]:
+    for each in _each(tree, Slice):
+        match each:
+            case Slice(limit=Parameter() as limit):
+                yield limit.name
 
 
 def _names_of_conditions(tree: Algebra) -> set[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import is_not
 from typing import Any, TypeVar
 
-from ..algebra import Algebra, Basic, Exists, Extend, Filter, LeftJoin, Path, Values, parts_of
+from ..algebra import Algebra, Basic, Exists, Extend, Filter, LeftJoin, Path, Slice, Values, parts_of
 from ..conditions import Condition, Group, Parameter, Variable, is_parameter
 from ..functions import with_constants
 from ..index import Token
@@ -22,7 +22,7 @@ def bound(body: Body, arguments: Token) -> Body:
 
 def replaced(body: Body, replacement: Callable[[object], object]) -> Body:
     """The group or tree with something else in the place of what stands in its conditions, at the ends of its paths, in its inline
-    data, and of the constants of its tests and computations."""
+    data, as its limits, and of the constants of its tests and computations."""
     made: Group | Algebra
     match body:
         case Group(conditions, negated):
@@ -39,6 +39,8 @@ def replaced(body: Body, replacement: Callable[[object], object]) -> Body:
             made = LeftJoin(replaced(left, replacement), replaced(right, replacement), with_constants(test, replacement))
         case Extend(child, name, value):
             made = Extend(replaced(child, replacement), name, with_constants(value, replacement))
+        case Slice(child, order, offset, limit):
+            made = Slice(replaced(child, replacement), order, offset, replacement(limit))
         case _:
             parts: dict[str, Any] = {name: replaced(part, replacement) for name, part in parts_of(body).items()}  # Any: for mypy
             made = replace(body, **parts)

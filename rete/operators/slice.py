@@ -4,7 +4,8 @@ All tokens are kept sorted, each as often as it counts, so that the one which mo
 A change is found by bisection; then at most one token enters the slice and one leaves it. Ties are broken by the ``repr`` of the
 solution's values in the order of their names: whatever the history, the slice is the same.
 
-Below an EXISTS each demand (the leading columns) has a slice of its own.
+Below an EXISTS each demand (the leading columns) has a slice of its own, and so has each query of a template; there the limit may
+be one of the columns.
 """
 
 from __future__ import annotations
@@ -23,18 +24,21 @@ from .operator import Operator, Places, add_weight, columns
 class _Sorted:
     """The tokens of one slice in order."""
 
-    __slots__ = ("owed", "tokens")
+    __slots__ = ("end", "owed", "tokens")
 
-    def __init__(self) -> None:
+    def __init__(self, end: int | None) -> None:
+        self.end = end
+        """The place behind the last of the slice; None where that is the last of all."""
         self.tokens: SortedItems[Token] = SortedItems()
         self.owed: dict[Token, int] = {}
         """Tokens that were taken away before they came: negative counts on the way through a transaction."""
 
 
 class Sliced(Operator):
-    """A slice of the tokens. ``reads`` are what the order reads, ``ties`` the places of all names in their order."""
+    """A slice of the tokens. ``reads`` are what the order reads, ``ties`` the places of all names in their order. ``given`` is the
+    leading column that has the limit, where there is one."""
 
-    __slots__ = ("_end", "_offset", "_order", "_partition_of", "_read", "_slices", "_ties")
+    __slots__ = ("_given", "_limit", "_offset", "_order", "_partition_of", "_read", "_slices", "_ties")
 
     def __init__(
         self,
@@ -45,6 +49,7 @@ class Sliced(Operator):
         ties: Places,
         offset: int,
         limit: int | None,
+        given: int | None = None,
     ) -> None:
         super().__init__(parent)
         self._partition_of: Callable[[Token], Token] = tuple_getter(tuple(range(width)))
@@ -52,7 +57,8 @@ class Sliced(Operator):
         self._read = columns(reads)
         self._ties = columns(ties)
         self._offset = offset
-        self._end = None if limit is None else offset + limit
+        self._limit = limit
+        self._given = given
         self._slices: dict[Token, _Sorted] = {}
         self.connect((parent, self))
 
@@ -68,7 +74,8 @@ class Sliced(Operator):
         partition = self._partition_of(token)
         kept = self._slices.get(partition)
         if kept is None:
-            kept = self._slices[partition] = _Sorted()
+            limit = self._limit if self._given is None else partition[self._given]
+            kept = self._slices[partition] = _Sorted(None if limit is None else self._offset + limit)
         rank = self._rank(token)
         if abs(weight) > FEW:
             self.count_steps(abs(weight))
@@ -86,7 +93,7 @@ class Sliced(Operator):
     def _insert(self, kept: _Sorted, rank: Any, token: Token) -> None:  # Any: as above
         place = kept.tokens.insert(rank, token)
         self.count_tokens(1)
-        self._shift(kept.tokens, place, 1)
+        self._shift(kept, place, 1)
 
     def _remove(self, kept: _Sorted, rank: Any, token: Token) -> None:  # Any: as above
         tokens = kept.tokens
@@ -96,17 +103,18 @@ class Sliced(Operator):
         if place == len(tokens) or tokens[place][1] != token:
             add_weight(kept.owed, token, 1)
             return
-        self._shift(tokens, place, -1)
+        self._shift(kept, place, -1)
         del tokens[place]
         self.held -= 1
 
-    def _shift(self, tokens: SortedItems[Token], place: int, sign: int) -> None:
-        """``tokens`` with the one at ``place`` counted: it moves all behind it by one."""
+    def _shift(self, kept: _Sorted, place: int, sign: int) -> None:
+        """What is kept, with the token at ``place`` counted, which moves all behind it by one."""
+        tokens, end = kept.tokens, kept.end
         first = max(place, self._offset)
-        if (self._end is not None and first >= self._end) or first >= len(tokens):
+        if (end is not None and first >= end) or first >= len(tokens):
             return
         enters = tokens[first][1]
-        leaves = tokens[self._end][1] if self._end is not None and self._end < len(tokens) else None
+        leaves = tokens[end][1] if end is not None and end < len(tokens) else None
         if enters != leaves:
             self.emit(enters, sign)
             if leaves is not None:
@@ -114,5 +122,5 @@ class Sliced(Operator):
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for kept in self._slices.values():
-            for _, token in kept.tokens.between(self._offset, self._end):
+            for _, token in kept.tokens.between(self._offset, kept.end):
                 yield token, 1

@@ -40,6 +40,11 @@ FAMILIES: dict[str, Callable[[int], str]] = {
     "exists": lambda n: f"SELECT ?r {{ ?r <urn:room> ?s FILTER EXISTS {{ ?s <urn:temp> ?t FILTER(?t > {n % 30}) }} }}",
     "greatest": lambda n: f"SUBSCRIBE MAX(?t) AS ?m {{ (temp, ?r, ?t) FILTER ?t < {n % 30} }}",
     "first": lambda n: f"SUBSCRIBE ?r, ?t {{ (temp, ?r, ?t) FILTER ?t < {n % 30} }} ORDER BY ?t, ?r LIMIT 2",
+    "so many of a room": lambda n: f"SUBSCRIBE ?t {{ (temp, r{n % 4}, ?t) }} ORDER BY ?t LIMIT {n % 4}",
+    "so many": lambda n: f"SUBSCRIBE ?r, ?t {{ (temp, ?r, ?t) FILTER ?t < {n % 30} }} ORDER BY ?t, ?r LIMIT {n % 5} OFFSET 1",
+    "with the hottest of so many": lambda n: (
+        f"SELECT ?r ?t {{ ?r <urn:room> <urn:r{n % 4}> {{ SELECT ?r ?t {{ ?r <urn:temp> ?t }} ORDER BY DESC(?t) LIMIT {n % 6} }} }}"
+    ),
     "rows": lambda n: f"SELECT ?r ?t {{ ?r <urn:temp> ?t VALUES ?r {{ <urn:r{n % 4}> <urn:r{n % 3}> }} }}",
     "rows and test": lambda n: (
         f"SELECT ?r ?t {{ ?r <urn:temp> ?t VALUES (?r ?x) {{ (<urn:r{n % 4}> {n}) }} FILTER(?t < {n % 30}) }}"

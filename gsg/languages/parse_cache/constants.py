@@ -46,6 +46,7 @@ _ABSOLUTE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
 _UNUSUAL = re.compile(r"[\"'#\\]|\b(?:NOW|RAND|UUID|STRUUID|BNODE)\b", re.IGNORECASE)
 """What no usual text has between its constants: a quote, comment or escape, and functions that differ from text to text."""
 _QUOTED = frozenset(('"', "'", "^'"))
+_NUMBERS = frozenset(("0", "0.0", "-0", "-0.0"))
 
 # fmt: off
 SCRIPT_WORDS = frozenset(
@@ -64,8 +65,8 @@ class Skeleton:
     """A text without its constants: hashed and compared for each text, so it is flat.
 
     ``opening`` is what is not looked at, ``gaps`` what stands before, between and after the constants, ``kinds`` what they are: the
-    quote or bracket that a constant begins with, ``0`` for an integer, ``0.0`` for a decimal, a name's prefix with its colon, ``a``
-    for a word.
+    quote or bracket that a constant begins with, ``0`` for an integer, ``0.0`` for a decimal, each with its minus, a name's prefix
+    with its colon, ``a`` for a word.
     """
 
     opening: str
@@ -139,7 +140,8 @@ def _sparql_kind(constant: str) -> str:
 
 
 def _kind_of_number(constant: str) -> str:
-    return "0.0" if "." in constant else "0"
+    # A number below 0 is no limit: where one may stand the other is a mistake.
+    return f"{'-' * (constant[0] == '-')}0{'.0' * ('.' in constant)}"
 
 
 DIVIDE: dict[str, Divide] = {"gsg": divide_script, "sparql": divide_sparql}
@@ -170,8 +172,9 @@ class Markers:
     def constant(self, kind: str, place: int) -> str:
         """The marker of a place as it is written in the text."""
         word = f"{self._word}{place:03d}"
-        if kind in ("0", "0.0"):
-            return f"{self._digits}{place:03d}{kind[1:]}"
+        if kind in _NUMBERS:
+            sign, rest = ("-", kind[2:]) if kind.startswith("-") else ("", kind[1:])
+            return f"{sign}{self._digits}{place:03d}{rest}"
         if kind in _QUOTED:
             return f"{kind}{word}{kind[-1]}"
         if kind == "<":
@@ -191,9 +194,9 @@ class Markers:
                 return _unquoted
             case Literal(lexical, datatype, language) if kind in ('"', "'") and lexical == inside:
                 return lambda constant: literal(constant[1:-1], datatype, language)
-            case int() if kind == "0" and str(item) == marker:
+            case int() if kind in _NUMBERS and str(item) == marker:
                 return int
-            case Literal(lexical, datatype, "") if kind == "0.0" and lexical == marker:
+            case Literal(lexical, datatype, "") if kind in _NUMBERS and lexical == marker:
                 # A script says a number of the machine, whose text is another where the constant has zeros or digits too many.
                 return _double if datatype == XSD_DOUBLE else lambda constant: literal(constant, datatype)
             case IRI(value) if kind == "<" and value == inside:

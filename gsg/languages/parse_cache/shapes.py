@@ -174,6 +174,10 @@ def _items(part: object) -> Iterator[tuple[object, bool]]:
     elif isinstance(part, algebra.Values):
         yield from ((name, False) for name in part.names)
         yield from ((term, True) for row in part.rows for term in row)
+    elif isinstance(part, algebra.Slice):
+        yield part.limit, True
+        for each in (part.child, part.order, part.offset):
+            yield from _items(each)
     elif hasattr(part, "with_constants"):
         shown: list[object] = []
         rest = part.with_constants(shown.append)

@@ -309,6 +309,17 @@ def test_a_constant_that_begins_to_differ_becomes_an_argument() -> None:
     assert [len(query.arguments) for query in (queries[0], queries[20], queries[-1])] == [0, 1, 2]
 
 
+def test_a_limit_that_differs_is_an_argument() -> None:
+    skeletons = Skeletons()
+    for number in range(DECIDE_AT + 2):
+        query = skeletons.query(f"SUBSCRIBE {{ (?x, on, b) }} LIMIT {number}", "gsg", script.parse_query)
+
+    assert query.arguments == (DECIDE_AT + 1,)
+    assert query.bound() == script.parse_query(f"SUBSCRIBE {{ (?x, on, b) }} LIMIT {DECIDE_AT + 1}")
+    with pytest.raises(GsgError, match="LIMIT -1 is no number of rows"):
+        skeletons.query("SUBSCRIBE { (?x, on, b) } LIMIT -1", "gsg", script.parse_query)
+
+
 def test_predicates_are_no_arguments() -> None:
     _, queries = taught("gsg", [f"(?x, p{number}, ?y), (?y, on, B{number})" for number in range(40)])
 
