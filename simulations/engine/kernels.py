@@ -100,7 +100,7 @@ def epoch_of(at_s: NDArray[np.float64], epoch_s: float, epochs: int) -> Whole:
 
 
 def interval_of(attribute: OrderedAttribute, numbers: NDArray[np.float64]) -> Whole:
-    """The interval of each number; an infinite one, which stands for no bound, is in an outer interval as for intervals_between."""
+    """The interval of each number; an infinite one, which stands for no bound, is in an outer one."""
     width = attribute.high - attribute.low
     above = np.clip(numbers, attribute.low, attribute.high) - attribute.low
     inner = np.minimum(attribute.intervals, 1 + (above * (attribute.intervals / width)).astype(np.int64))

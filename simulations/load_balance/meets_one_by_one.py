@@ -95,7 +95,7 @@ class OneByOne:
         keys = [None if code < 0 else _bytes(self._asked[position].keys[code]) for position, code in enumerate(codes)]
         candidates = template.anchors()
         # All choose before any is posted: no key has templates yet.
-        load_at = {position: Load(self._facts(position, codes[position]), 0, False) for position in candidates}
+        load_at = {position: Load(int(self._asked[position].facts[codes[position]]), 0, False) for position in candidates}
         draw = placement.drawn(keys)
         if not candidates:
             return self._keys_between_bounds(number)
@@ -134,9 +134,9 @@ class OneByOne:
         """The keys of a subscription without constants."""
         if self._attribute is None or self._intervals is None or self._bounds is None:
             return []
-        low, high = (None if math.isinf(bound) else bound for bound in self._bounds[:, number].tolist())
+        low, high = self._bounds[:, number].tolist()
         asked = self._attribute.intervals_between(low, high)
-        if (low is None and high is None) or len(asked) > MOST_INTERVALS or len(asked) >= self._peers:
+        if (math.isinf(low) and math.isinf(high)) or len(asked) > MOST_INTERVALS or len(asked) >= self._peers:
             return []
         found = []
         for interval in asked:
@@ -148,10 +148,7 @@ class OneByOne:
         return _bytes(self._constants[position].keys[code])
 
     def _load(self, position: int, code: int) -> Load:
-        return Load(self._facts(position, code), int(self._templates[position][code]), False)
-
-    def _facts(self, position: int, code: int) -> int:
-        return int(self._constants[position].facts[code])
+        return Load(int(self._constants[position].facts[code]), int(self._templates[position][code]), False)
 
     def _grid(self, load: Load) -> grids.Grid:
         (facts, templates), spread = self._bearable, self._strategy.spread

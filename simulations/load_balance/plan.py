@@ -114,8 +114,8 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     constants, by_interval = constants_of(strategy, workload)
     given = subscriptions.given
     codes = np.where(given, subscriptions.codes, 0)
-    facts = np.array([known.facts[column] for known, column in zip(constants, codes, strict=True)])
-    # Of what is asked for: two numbers are not one template where they have the key of one interval.
+    # Facts are those of each constant, and of no interval: that is what peers ask for, and by which a template is found.
+    facts = np.array([known.facts[column] for known, column in zip(workload.constants, codes, strict=True)])
     keys = np.array([known.keys[column] for known, column in zip(workload.constants, codes, strict=True)]) * given
     draws = kernels.drawn(list(keys))
     anchors, pair = anchors_of(strategy, workload.tuples, given, facts, draws)
