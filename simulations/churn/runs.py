@@ -123,11 +123,11 @@ def experiment(request: ChurnRequest, title: Callable[[str], None] = lambda _: N
         for dying in request.dying:
             check(peers=request.peers, replicas=replicas, dying=dying, epochs=request.epochs)
     check_size(request.seed, request.runs, len(strategies) * len(request.replicas) * len(request.dying) * request.runs)
-    for strategy in strategies:
-        check_strategy(strategy, request.peers)
-        refuse_without_effect(strategy)
     check_subscriptions(request.subscriptions)
     workload = Synthetic(request.tuples, usual_distinct(max(1, request.tuples)), seed=request.seed)
+    for strategy in strategies:
+        check_strategy(strategy, request.peers, workload)
+        refuse_without_effect(strategy)
     subscriptions = workload.subscriptions(request.subscriptions, mix, request.seed)
     peers = peer_ids(request.peers, request.seed)
     met = {strategy.name: sample_meetings(strategy, workload, subscriptions, peers, request.seed) for strategy in strategies}

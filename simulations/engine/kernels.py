@@ -1,4 +1,5 @@
 """The decisions of gsg/placement/rules.py and grids.py over whole columns: each function is its namesake there, for many at once.
+One is of an ordered attribute (gsg/tuples/ordered_attributes.py).
 
 Positions, codes and loads are columns; keys and draws are their first 64 bits. What is given of templates, and the facts under each
 of their constants, have one row for a position: shape (arity, templates). Tests hold that both agree exactly.
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from gsg.placement.rules import NOWHERE
 from gsg.placement.rules import rarity_by_habit as _habit
+from gsg.tuples.ordered_attributes import OrderedAttribute
 
 from .randomness import Words, mixed
 
@@ -95,6 +97,14 @@ def cell_key(keys: Words, rows: Whole | int, columns: Whole | int) -> Words:
 def epoch_of(at_s: NDArray[np.float64], epoch_s: float, epochs: int) -> Whole:
     """The row of each tuple where each date range has its own."""
     return (at_s // epoch_s).astype(np.int64) % epochs
+
+
+def interval_of(attribute: OrderedAttribute, numbers: NDArray[np.float64]) -> Whole:
+    """The interval of each number; an infinite one, which stands for no bound, is in an outer one."""
+    width = attribute.high - attribute.low
+    above = np.clip(numbers, attribute.low, attribute.high) - attribute.low
+    inner = np.minimum(attribute.intervals, 1 + (above * (attribute.intervals / width)).astype(np.int64))
+    return np.where(numbers < attribute.low, 0, np.where(numbers >= attribute.high, attribute.intervals + 1, inner))
 
 
 def virtual_ids(peers: Words, count: int) -> Words:

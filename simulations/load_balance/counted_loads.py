@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..engine import kernels
 from ..engine.kernels import Flags, Whole
 from ..engine.randomness import BLOCK, Words
-from ..workload.workload import Chunk
+from ..workload.workload import OBJECT, Chunk
 from .plan import PAIRS, Place, Plan, expanded
 from .strategies import Spread
 
@@ -29,7 +29,9 @@ class Loads(NamedTuple):
     tuples: Whole
     """Copies of tuples, at all holders of their keys."""
     work: Whole
-    """Pairs of a tuple and a template that met under one key, equal templates counted once."""
+    """Pairs of a tuple and a template that met under one key, equal templates counted once.
+
+    Of templates with bounds and no constant only those whose bounds hold the tuple's object: a peer finds them by their bounds."""
     first_epoch: Whole
     """Copies of tuples of the first date range: what peers carry at one time where each range has keys of its own."""
 
@@ -56,6 +58,8 @@ class LoadCounter:
             else np.stack([place.keys, (first << _ROW_BITS | place.rows).astype(np.uint64)], axis=1)
             for place, first in zip(plan.places, self._first, strict=True)
         ]
+        self._met_everywhere = np.zeros_like(self._counts[0])
+        """By slot of the first position, where it depends on tuples how many of what is posted everywhere they meet."""
         self._loads = Loads.zero(len(plan.peers))
         self._posted = SortedKeys(plan.pairs[0])
 
@@ -64,6 +68,8 @@ class LoadCounter:
         slots = chunk.codes if self._plan.strategy.spread is Spread.NONE else self._slots(chunk)
         for counts, column in zip(self._counts, slots, strict=True):
             self._give(counts, column)
+        if self._plan.everywhere_met is not None:
+            np.add.at(self._met_everywhere, slots[0], self._plan.everywhere_met[chunk.codes[OBJECT]])
         if self._plan.strategy.composite:
             self._count_pairs(chunk)
 
@@ -115,6 +121,7 @@ class LoadCounter:
         for position, (place, counts) in enumerate(zip(self._plan.places, self._counts, strict=True)):
             self._turn(position, place, counts)
             counts[:] = 0
+        self._met_everywhere[:] = 0
         return self._loads
 
     def _turn(self, position: int, place: Place, counts: Whole) -> None:
@@ -136,8 +143,11 @@ class LoadCounter:
                 self._give(self._loads.tuples, holders, tuples)
                 if self._plan.strategy.spread is Spread.EPOCHS:
                     self._give(self._loads.first_epoch, holders[now], tuples[now])
-            posted = place.posted[first_column[codes[some]] + column] + everywhere * (column == 0)
-            self._give(self._loads.work, peers, tuples * posted)
+            work = tuples * place.posted[first_column[codes[some]] + column]
+            if everywhere:
+                met = tuples * everywhere if self._plan.everywhere_met is None else self._met_everywhere[slots[some]]
+                work += met * (column == 0)
+            self._give(self._loads.work, peers, work)
 
     def _holders(self, keys: Words) -> tuple[Whole, list[Whole]]:
         """Where tuples meet what is posted under each key, and all peers that have a copy: a column for each holder."""

@@ -13,7 +13,7 @@ from ..engine.provenance import Provenance, made_by
 from ..engine.results import REPORT, prepare_folder, save_numbers
 from ..engine.warnings_told import files_ignored, malformed
 from ..errors import BadParameter
-from ..workload.workload import COMMON_MIX, POSITIONS, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
+from ..workload.workload import COMMON_MIX, POSITIONS, WIDTH, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
 from .balance import Counter, Outcome, in_one_thread, peers_table, run
 from .plan import check, make_plan, peer_ids
 from .report import Growth, report
@@ -26,6 +26,8 @@ TUPLES = 1_000_000
 ZIPF = "0.5,1,1"
 HOURS = 24.0
 """What is usual of synthetic tuples; hours of those of a file too."""
+SCATTERED, BY_RANK = "scattered", "by-rank"
+"""How the numbers that synthetic objects are go with how common those are: not at all, or the commonest is the lowest."""
 PEERS = 1_000
 SUBSCRIPTIONS = 10_000
 """Where neither is said, and no trace has them."""
@@ -51,6 +53,8 @@ class BalanceRequest:
     distinct: str = ""
     zipf: str = ""
     hours: float | None = None
+    width: float | None = None
+    values: str = ""
     strategies: tuple[str, ...] = ()
     seed: int = 1
     seeds: int = 1
@@ -88,7 +92,7 @@ def balance(
     Whatever is impossible is refused before ``counter`` starts anything. Raises SimulationError.
     """
     strategies = list(dict.fromkeys(parse(name) for name in request.strategies or STANDARD))
-    mix = parse_mix(request.mix) if request.mix else COMMON_MIX
+    mix = mix_of(request)
     check_seeds(request.seed, request.seeds)
     if request.subscriptions is not None:
         check_subscriptions(request.subscriptions)
@@ -97,7 +101,7 @@ def balance(
     workload, ids, left_out = workload_of(request)
     peers = peer_ids(request.peers or PEERS, request.seed) if ids is None else prefixes_of(ids)
     for strategy in strategies:
-        check(strategy, len(peers))
+        check(strategy, len(peers), workload)
     names = [f"{peer:016x}" for peer in peers.tolist()] if ids is None else [peer.hex() for peer in ids]
     asked = request.subscriptions or SUBSCRIPTIONS
     subscriptions = workload.subscriptions(asked, mix, request.seed)
@@ -160,7 +164,9 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
         tuples = TUPLES if request.tuples is None else request.tuples
         distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
         zipf = _three(request.zipf or ZIPF, "--zipf", float)
-        return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600), None, ""
+        if request.values not in ("", SCATTERED, BY_RANK):
+            raise BadParameter(f"--values {request.values!r}; expected {SCATTERED} or {BY_RANK}")
+        return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600, request.values == BY_RANK), None, ""
     from ..workload.files import read
     from ..workload.pieces import EXAMPLES
 
@@ -174,6 +180,16 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
     )
 
 
+def mix_of(request: BalanceRequest) -> Mix:
+    """Which constants and bounds subscriptions give. Raises BadParameter."""
+    mix = parse_mix(request.mix, width=WIDTH if request.width is None else request.width) if request.mix else COMMON_MIX
+    if request.width is not None and not mix.bounded:
+        raise BadParameter(
+            f"--width {request.width:g} lies between bounds, and the mix {mix} has none; say some, as in --mix ??b=1"
+        )
+    return mix
+
+
 def _refuse_unused(request: BalanceRequest) -> None:
     """Raises BadParameter for what was said and would not be looked at."""
     if request.trace is not None and request.events is not None:
@@ -183,7 +199,7 @@ def _refuse_unused(request: BalanceRequest) -> None:
         return
     if request.tuples is not None:
         raise BadParameter(f"--tuples {request.tuples} is for synthetic tuples; those of {given} are as many as there are")
-    for option, text in (("--distinct", request.distinct), ("--zipf", request.zipf)):
+    for option, text in (("--distinct", request.distinct), ("--zipf", request.zipf), ("--values", request.values)):
         if text:
             raise BadParameter(f"{option} {text} is for synthetic tuples; those of {given} are as they are")
     if request.trace is None:
@@ -220,7 +236,12 @@ def usual_distinct(tuples: int) -> tuple[int, int, int]:
 
 def described(workload: Workload, mix: Mix) -> dict[str, object]:
     """What a request came to."""
-    law = {"zipf": ",".join(f"{exponent:g}" for exponent in workload.exponents)} if isinstance(workload, Synthetic) else {}
+    law: dict[str, object] = {}
+    if isinstance(workload, Synthetic):
+        law["zipf"] = ",".join(f"{exponent:g}" for exponent in workload.exponents)
+        law["values"] = BY_RANK if workload.by_rank else SCATTERED
+    if mix.bounded:
+        law["width"] = mix.width
     return {
         "tuples": workload.tuples,
         **law,

@@ -37,7 +37,7 @@ def sample_meetings(strategy: Strategy, workload: Workload, subscriptions: Subsc
     plan = make_plan(strategy, workload, subscriptions, peers)
     sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
     chosen = np.arange(0, len(subscriptions), -(-len(subscriptions) // SAMPLE_SUBSCRIPTIONS))
-    tuples, numbers = matching(sample, Subscriptions(subscriptions.codes[:, chosen]), workload)
+    tuples, numbers = matching(sample, subscriptions.only(chosen), workload)
     if not len(tuples):
         raise BadParameter(
             f"none of {len(sample)} sampled tuples matches any of {len(chosen)} sampled subscriptions; ask for more subscriptions"

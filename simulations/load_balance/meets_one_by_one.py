@@ -6,6 +6,7 @@ posted under. A grid promises more: it is exactly one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,13 +20,16 @@ from gsg.tuples.features import Load, Template
 from ..engine import grids, kernels
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
-from ..workload.workload import ARITY, Chunk, Subscriptions, Workload
+from ..workload.workload import ARITY, OBJECT, Chunk, Subscriptions, Workload
+from .interval_keys import MOST_INTERVALS, attribute_of, constants_of, values_of
 from .plan import PAIRS, Plan, bearable_facts, bearable_loads
 from .strategies import Spread
 
 SAMPLE_TUPLES = 2_000
 SAMPLE_PAIRS = 2_000
 """Pairs that are looked at one by one."""
+SAMPLE_BOUNDED = 4_000
+"""Subscriptions that are looked at where some have bounds: each may match as many tuples as there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,11 @@ class OneByOne:
     def __init__(self, plan: Plan, workload: Workload, subscriptions: Subscriptions) -> None:
         self._plan = plan
         self._strategy = plan.strategy
-        self._constants = workload.constants
+        self._attribute = attribute_of(plan.strategy)
+        self._asked = workload.constants
+        self._constants, self._intervals = constants_of(plan.strategy, workload)
         self._codes = subscriptions.codes
+        self._bounds = subscriptions.bounds
         self._rarest = subscriptions.rarest
         self._peers = len(plan.peers)
         templates = sum(int(place.posted.sum()) for place in plan.places)
@@ -82,16 +89,16 @@ class OneByOne:
         return found
 
     def keys_of_subscription(self, number: int) -> list[bytes] | None:
-        """The keys that a subscription is posted under; none for one without constants, None for one that is lost."""
+        """The keys that a subscription is posted under; none for one that is posted at every peer, None for one that is lost."""
         codes: list[int] = self._codes[:, number].tolist()
         template: Template = Template(tuple(None if code < 0 else code for code in codes))
-        keys = [None if code < 0 else self._key(position, code) for position, code in enumerate(codes)]
+        keys = [None if code < 0 else _bytes(self._asked[position].keys[code]) for position, code in enumerate(codes)]
         candidates = template.anchors()
         # All choose before any is posted: no key has templates yet.
-        load_at = {position: Load(self._facts(position, codes[position]), 0, False) for position in candidates}
+        load_at = {position: Load(int(self._asked[position].facts[codes[position]]), 0, False) for position in candidates}
         draw = placement.drawn(keys)
         if not candidates:
-            return []
+            return self._keys_between_bounds(number)
         if self._strategy.composite and len(candidates) > 1:
             first, second = grids.two_rarest(template, load_at)
             return [grids.pair_key(self._key(first, codes[first]), self._key(second, codes[second]))]
@@ -123,14 +130,25 @@ class OneByOne:
                 posted[number] = self.keys_of_subscription(number)
             yield goes_to[place], posted[number]
 
+    def _keys_between_bounds(self, number: int) -> list[bytes]:
+        """The keys of a subscription without constants."""
+        if self._attribute is None or self._intervals is None or self._bounds is None:
+            return []
+        low, high = self._bounds[:, number].tolist()
+        asked = self._attribute.intervals_between(low, high)
+        if (math.isinf(low) and math.isinf(high)) or len(asked) > MOST_INTERVALS or len(asked) >= self._peers:
+            return []
+        found = []
+        for interval in asked:
+            grid = self._grid(Load(int(self._intervals.facts[interval]), 0, False))
+            found += grids.template_cells(_bytes(self._intervals.keys[interval]), grid, 0)
+        return found
+
     def _key(self, position: int, code: int) -> bytes:
-        return int(self._constants[position].keys[code]).to_bytes(8, "big")
+        return _bytes(self._constants[position].keys[code])
 
     def _load(self, position: int, code: int) -> Load:
-        return Load(self._facts(position, code), int(self._templates[position][code]), False)
-
-    def _facts(self, position: int, code: int) -> int:
-        return int(self._constants[position].facts[code])
+        return Load(int(self._constants[position].facts[code]), int(self._templates[position][code]), False)
 
     def _grid(self, load: Load) -> grids.Grid:
         (facts, templates), spread = self._bearable, self._strategy.spread
@@ -147,7 +165,9 @@ class OneByOne:
 def check_meetings(plan: Plan, workload: Workload, subscriptions: Subscriptions) -> MeetingCheck:
     """Whether tuples meet the subscriptions that they match: a sample of tuples, and of the subscriptions that these match."""
     sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
-    tuples, numbers = matching(sample, subscriptions, workload)
+    looked_at = np.arange(0, len(subscriptions), 1 if subscriptions.bounds is None else -(-len(subscriptions) // SAMPLE_BOUNDED))
+    tuples, numbers = matching(sample, subscriptions.only(looked_at), workload)
+    numbers = looked_at[numbers]
     # One pair of each subscription: those that match nearly everything would leave no room for others.
     numbers, firsts = np.unique(numbers, return_index=True)
     chosen = np.unique(np.linspace(0, len(numbers) - 1, min(SAMPLE_PAIRS, len(numbers))).astype(np.int64))
@@ -183,7 +203,17 @@ def matching(sample: Chunk, subscriptions: Subscriptions, workload: Workload) ->
         tuples = np.repeat(np.arange(len(held)), count)
         places = np.arange(len(tuples)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(begin, count)
         pairs.append((tuples, mine[order[places]]))
-    return np.concatenate([tuples for tuples, _ in pairs]), np.concatenate([numbers for _, numbers in pairs])
+    found, asking = (np.concatenate(column) for column in zip(*pairs, strict=True))
+    if subscriptions.bounds is not None:
+        values = values_of(workload.constants[OBJECT])[sample.codes[OBJECT][found]]
+        low, high = subscriptions.bounds[:, asking]
+        held = (low <= values) & (values <= high)
+        found, asking = found[held], asking[held]
+    return found, asking
+
+
+def _bytes(key: np.uint64) -> bytes:
+    return int(key).to_bytes(8, "big")
 
 
 def _draws(codes: Sequence[NDArray[np.integer]], shape: list[bool], workload: Workload) -> Words:

@@ -20,13 +20,16 @@ from ..engine.kernels import Flags, Whole
 from ..engine.ownership import MAX_PEERS, Ownership
 from ..engine.randomness import Stream, Words
 from ..errors import BadParameter, check_range
-from ..workload.workload import ARITY, Subscriptions, Workload
+from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
+from .interval_keys import check_numbers, constants_of, holding, intervals_asked, values_of
 from .strategies import Spread, Strategy
 
 PAIRS = tuple(combinations(range(ARITY), 2))
 """Positions that have keys together."""
 PAIR = ARITY
 """The anchor of a subscription that is posted under two of its constants together."""
+INTERVALS = ARITY + 1
+"""The anchor of a subscription that is posted under the intervals between its bounds."""
 LOST = -2
 """The anchor of a subscription that finds no key to be posted under."""
 EXPANDED = 1 << 22
@@ -47,7 +50,9 @@ class Place:
     rows: Whole | None
     columns: Whole | None
     posted: Whole
-    """Distinct templates in each column of each key."""
+    """Distinct templates in each column of each key.
+
+    Where a number has the key of its interval, those that ask for it or have bounds that hold it: a peer looks at no others."""
 
     def first(self, parts: Whole | None) -> Whole:
         """The first slot of each code where slots are parts of codes in order."""
@@ -69,6 +74,8 @@ class Plan:
     """Keys of two constants under which something is posted, sorted, and how many distinct templates."""
     everywhere: int
     """Distinct templates without constants, which are posted at every peer and met at a tuple's first key."""
+    everywhere_met: Whole | None
+    """Those of them that a tuple meets, by the code of its object: bounds that do not hold it are not looked at. None for all."""
     lost: int
     """Subscriptions that are posted nowhere."""
     epoch_s: float
@@ -90,8 +97,9 @@ def peer_ids(count: int, seed: int) -> Words:
     return Stream(seed, "peer").words(0, count)
 
 
-def check(strategy: Strategy, peers: int) -> None:
-    """Raises BadParameter for a strategy that so many peers cannot run."""
+def check(strategy: Strategy, peers: int, workload: Workload) -> None:
+    """Raises BadParameter for a strategy that so many peers cannot run, or that the workload has nothing for."""
+    check_numbers(strategy, workload)
     if strategy.replicas > peers:
         raise BadParameter(f"{strategy.replicas} holders of a key among {peers} peers; expected no more than there are peers")
     if strategy.virtual * peers > MAX_PEERS:
@@ -102,26 +110,47 @@ def check(strategy: Strategy, peers: int) -> None:
 
 def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words) -> Plan:
     """Post the subscriptions. Raises BadParameter for a strategy that so many peers cannot run."""
-    check(strategy, len(peers))
-    constants = workload.constants
+    check(strategy, len(peers), workload)
+    constants, by_interval = constants_of(strategy, workload)
     given = subscriptions.given
     codes = np.where(given, subscriptions.codes, 0)
-    facts = np.array([known.facts[column] for known, column in zip(constants, codes, strict=True)])
-    keys = np.array([known.keys[column] for known, column in zip(constants, codes, strict=True)]) * given
+    # Facts are those of each constant, and of no interval: that is what peers ask for, and by which a template is found.
+    facts = np.array([known.facts[column] for known, column in zip(workload.constants, codes, strict=True)])
+    keys = np.array([known.keys[column] for known, column in zip(workload.constants, codes, strict=True)]) * given
     draws = kernels.drawn(list(keys))
     anchors, pair = anchors_of(strategy, workload.tuples, given, facts, draws)
     if subscriptions.rarest is not None and strategy.anchor is Anchor.RAREST and not strategy.popular and not strategy.composite:
         anchors = subscriptions.rarest
+    first_interval, intervals = intervals_asked(strategy, subscriptions, len(peers))
+    anchors = np.where(intervals > 0, INTERVALS, anchors)
     firsts = subscriptions.firsts(draws, anchors)
     mean = ARITY * workload.tuples / len(peers), len(firsts) / len(peers)
     places = []
-    for position in range(ARITY):
+    for position, known in enumerate(constants):
         mine = firsts[anchors[firsts] == position]
-        places.append(_place(strategy, workload, position, codes[position, mine], draws[mine], mean, len(peers)))
+        places.append(_place(strategy, workload.tuples, known, codes[position, mine], draws[mine], mean, len(peers)))
+    everywhere, between = (firsts[anchors[firsts] == anchor] for anchor in (NOWHERE, INTERVALS))
+    everywhere_met = keys_between = None
+    if by_interval is not None:
+        keys_between = _place(strategy, workload.tuples, by_interval, codes[OBJECT, :0], draws[:0], mean, len(peers))
+    if subscriptions.bounds is not None:
+        values = values_of(constants[OBJECT])
+        everywhere_met = holding(values, subscriptions.bounds[:, everywhere])
+        if keys_between is not None:
+            posted = places[OBJECT].posted + holding(values, subscriptions.bounds[:, between])
+            places[OBJECT] = replace(places[OBJECT], posted=posted)
     joint = np.zeros(len(subscriptions), dtype=np.uint64)
     for number, (first, second) in enumerate(PAIRS):
         joint[pair == number] = kernels.scattered(keys[first, pair == number], keys[second, pair == number])
     ownership = Ownership(kernels.virtual_ids(peers, strategy.virtual), peers=len(peers))
+
+    def post(place: Place, under: Whole, numbers: Whole, held: Whole) -> None:
+        """Count a copy for each row of the keys that these subscriptions are posted under."""
+        columns = place.column_of(under, draws[numbers])
+        rows = np.ones(len(under), dtype=np.int64) if place.rows is None else place.rows[under]
+        for some, row in expanded(rows):
+            cells = kernels.cell_key(place.keys[under[some]], row, columns[some])
+            held += np.bincount(ownership.owners(cells), minlength=len(peers))
 
     def copies(chosen: Whole) -> Whole:
         """How many copies of the chosen subscriptions each peer holds."""
@@ -130,12 +159,11 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
         held += np.bincount(ownership.owners(joint[chosen[at == PAIR]]), minlength=len(peers))
         for position, place in enumerate(places):
             mine = chosen[at == position]
-            under = codes[position, mine]
-            columns = place.column_of(under, draws[mine])
-            rows = np.ones(len(mine), dtype=np.int64) if place.rows is None else place.rows[under]
-            for some, row in expanded(rows):
-                cells = kernels.cell_key(place.keys[under[some]], row, columns[some])
-                held += np.bincount(ownership.owners(cells), minlength=len(peers))
+            post(place, codes[position, mine], mine, held)
+        if keys_between is not None:
+            mine = chosen[at == INTERVALS]
+            for some, number in expanded(intervals[mine]):
+                post(keys_between, first_interval[mine[some]] + number, mine[some], held)
         return held
 
     return Plan(
@@ -143,7 +171,8 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
         peers=peers,
         places=tuple(places),
         pairs=np.unique(joint[firsts[anchors[firsts] == PAIR]], return_counts=True),
-        everywhere=int((anchors[firsts] == NOWHERE).sum()),
+        everywhere=len(everywhere),
+        everywhere_met=everywhere_met,
         lost=int((anchors == LOST).sum()),
         epoch_s=workload.seconds / strategy.amount,
         subscriptions=copies(np.arange(len(subscriptions))),
@@ -165,14 +194,13 @@ def expanded(parts: Whole) -> Iterator[tuple[Whole, Whole]]:
 
 
 def _place(
-    strategy: Strategy, workload: Workload, position: int, codes: Whole, draws: Words, mean: tuple[float, float], peers: int
+    strategy: Strategy, tuples: int, constants: Constants, codes: Whole, draws: Words, mean: tuple[float, float], peers: int
 ) -> Place:
     """A position with the subscriptions that are posted there, given by the codes of their anchors."""
-    constants = workload.constants[position]
     count = len(constants.keys)
     templates = np.bincount(codes, minlength=count)
     rows, columns = grids(strategy, constants.facts, templates, mean, peers)
-    refused = constants.facts > bearable_facts(strategy, workload.tuples) if strategy.popular else None
+    refused = constants.facts > bearable_facts(strategy, tuples) if strategy.popular else None
     bare = Place(constants.keys, refused, rows, columns, templates)
     if columns is None:
         return bare

@@ -9,6 +9,8 @@ A strategy is written as its parts joined by ``+``, such as ``rarest+hot-split-1
     epochs-24                   a key of its own for each of so many ranges of time, in all of which a subscription is posted
     hot-split-10                keys of more than 10 times a peer's mean load are split by tuples; subscriptions are in each part
     grid-10                     as hot-split, and split by subscriptions as well: tuples to a row, subscriptions to a column
+    ordered-64                  objects are numbers in so many intervals, and have the key of their interval; a subscription with
+                                bounds and no constant is posted under the intervals between its bounds
     demand                      tuples go only to keys under which some subscription is posted
     virtual-8                   each peer takes part under so many ids
     replicas-3                  tuples lie at so many holders of each key; subscriptions are posted, and meet them, at the closest
@@ -21,6 +23,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gsg.placement.rules import REPLICAS, Anchor
+from gsg.tuples.ordered_attributes import MAX_INTERVALS
 
 from ..errors import BadParameter
 
@@ -47,6 +50,7 @@ class Strategy:
     demand: bool = False
     virtual: int = 1
     replicas: int = 1
+    ordered: int = 0
 
     @property
     def name(self) -> str:
@@ -57,6 +61,7 @@ class Strategy:
             "composite" if self.composite else "",
             f"popular-{self.popular}" if self.popular else "",
             spread,
+            f"ordered-{self.ordered}" if self.ordered else "",
             "demand" if self.demand else "",
             f"virtual-{self.virtual}" if self.virtual > 1 else "",
             f"replicas-{self.replicas}" if self.replicas > 1 else "",
@@ -87,6 +92,7 @@ _NUMBERED = {
     "grid": (10, 1_000_000),
     "virtual": (8, 1_000),
     "replicas": (REPLICAS, 64),
+    "ordered": (64, MAX_INTERVALS),
 }
 """Parts with a number: the one that is meant where none is said, and the largest."""
 _KNOWN = [*map(str, Anchor), "composite", "halves", "demand", *_NUMBERED]
@@ -115,6 +121,11 @@ def parse(text: str) -> Strategy:
         raise BadParameter(
             f"strategy {text!r}: {seen['popular']!r} looks for a rare constant; expected no other anchor than 'rarest'"
         )
+    if strategy.ordered and strategy.spread is Spread.GRID:
+        raise BadParameter(
+            f"strategy {text!r}: {seen['ordered']!r} does not go with {seen['spread']!r}: templates of a key are counted by "
+            "number, not by interval; expected 'hot-split', which splits by tuples alone"
+        )
     return strategy
 
 
@@ -123,6 +134,9 @@ _CLASHES = (
     ("popular", "composite", "no peer counts how often two constants come together"),
     ("composite", "spread", "no peer counts how often two constants come together"),
     ("virtual", "replicas", "two ids of one peer would count as two holders"),
+    ("ordered", "popular", "an interval that is no key would lose all that is posted there with bounds"),
+    ("ordered", "composite", "keys of two constants are not by interval"),
+    ("ordered", "demand", "templates of a key are counted by number, not by interval"),
 )
 
 

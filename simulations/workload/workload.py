@@ -21,6 +21,8 @@ from .zipf import Zipf
 
 ARITY = 3
 POSITIONS = ("subject", "predicate", "object")
+OBJECT = 2
+"""The position whose constants may be numbers."""
 DAY_S = 86_400.0
 
 CHUNK = 1 << 20
@@ -31,15 +33,26 @@ MAX_TUPLES = 1 << 40
 MAX_SUBSCRIPTIONS = 1 << 26
 """Subscriptions are kept as columns in memory, 24 bytes each."""
 
+WIDTH = 0.01
+"""Between two bounds, as a share of the range of all values, where nobody says."""
+BETWEEN, ABOVE = "b", "a"
+"""What stands in the object's place of a pattern where a subscription has two bounds, or a lower one alone."""
+
 Times: TypeAlias = NDArray[np.float64]
+Values: TypeAlias = NDArray[np.float64]
+"""Numbers from 0 up to and not 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """The constants of one position, by code: the first 64 bits of their keys, and how many tuples have each."""
+    """The constants of one position, by code: the first 64 bits of their keys, and how many tuples have each.
+
+    ``values`` are the numbers that they are; None where they are not looked at as numbers.
+    """
 
     keys: Words
     facts: Whole
+    values: Values | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +78,14 @@ class Subscriptions:
 
     Of a trace, ``kinds`` tells apart what asks for the same constants and differs in what else it asks, and ``rarest`` is the
     anchor that was the rarest when each was posted. They are None where constants are all, and all is known before any is posted.
+    ``bounds`` are the least and the greatest value that the object may have, shape (2, subscriptions), infinite for no bound; None
+    where nothing has bounds.
     """
 
     codes: Whole
     kinds: Whole | None = None
     rarest: Whole | None = None
+    bounds: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
         """How many subscriptions."""
@@ -79,6 +95,20 @@ class Subscriptions:
     def given(self) -> Flags:
         """Where the constants are, shape as the codes'."""
         return self.codes >= 0
+
+    @property
+    def bounded(self) -> Flags:
+        """Which have bounds."""
+        if self.bounds is None:
+            return np.zeros(len(self), dtype=bool)
+        low, high = np.isfinite(self.bounds)
+        found: Flags = low | high
+        return found
+
+    def only(self, numbers: Whole) -> Subscriptions:
+        """Those of these numbers."""
+        kinds, rarest = (None if column is None else column[numbers] for column in (self.kinds, self.rarest))
+        return Subscriptions(self.codes[:, numbers], kinds, rarest, None if self.bounds is None else self.bounds[:, numbers])
 
     def firsts(self, draws: Words, anchors: Whole) -> Whole:
         """One of each that peers keep and match once: equal ones under one key, given their 64 bits and their anchors."""
@@ -114,9 +144,13 @@ class Workload(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """Which constants subscriptions give, and how often each pattern comes; shares add up to 1."""
+    """Which constants and bounds subscriptions give, and how often each pattern comes; shares add up to 1.
+
+    ``width`` lies between two bounds, as a share of the range of all values.
+    """
 
     shares: tuple[tuple[str, float], ...]
+    width: float = WIDTH
 
     def __str__(self) -> str:
         """As it is written."""
@@ -124,20 +158,46 @@ class Mix:
 
     def given(self, count: int, seed: int) -> Flags:
         """Where so many subscriptions have constants, shape (positions, count)."""
+        patterns = np.array([[sign in "spo" for sign in pattern] for pattern, _ in self.shares])
+        return np.ascontiguousarray(patterns[self._which(count, seed)].T)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether any pattern has bounds."""
+        return any(pattern[OBJECT] in (BETWEEN, ABOVE) for pattern, _ in self.shares)
+
+    def bounds(self, around: Values, seed: int) -> NDArray[np.float64]:
+        """The bounds of subscriptions, shape (2, count), given a value for each that they are to hold; infinite for no bound."""
+        signs = np.array([pattern[OBJECT] for pattern, _ in self.shares])[self._which(len(around), seed)]
+        low = np.clip(around - self.width / 2, 0, 1 - self.width)
+        return np.stack(
+            [
+                np.where(signs == BETWEEN, low, np.where(signs == ABOVE, around, -np.inf)),
+                np.where(signs == BETWEEN, low + self.width, np.inf),
+            ]
+        )
+
+    def _which(self, count: int, seed: int) -> Whole:
         limits = np.cumsum([share for _, share in self.shares])
         limits[-1] = 1.0
-        which = np.searchsorted(limits, Stream(seed, "pattern").uniform(0, count), side="right")
-        patterns = np.array([[sign != "?" for sign in pattern] for pattern, _ in self.shares])
-        return np.ascontiguousarray(patterns[which].T)
+        return np.searchsorted(limits, Stream(seed, "pattern").uniform(0, count), side="right")
 
 
-def parse_mix(text: str) -> Mix:
-    """The mix that a text says, such as ``?po=50,sp?=30,?p?=20``; the numbers are weights. Raises BadParameter."""
+_SIGNS = ("s", "p", f"o{BETWEEN}{ABOVE}")
+
+
+def parse_mix(text: str, *, width: float = WIDTH) -> Mix:
+    """The mix that a text says, such as ``?po=50,sp?=30,??b=20``; the numbers are weights. Raises BadParameter.
+
+    In the object's place ``b`` stands for two bounds so far apart, and ``a`` for all values above a bound.
+    """
+    if not 0 < width < 1:
+        raise BadParameter(f"a width of {width:g} between bounds; expected a share of the range of values, such as {WIDTH:g}")
     weights: dict[str, float] = {}
     for part in text.split(","):
         pattern, _, weight = part.strip().partition("=")
-        if len(pattern) != ARITY or any(sign not in (letter, "?") for sign, letter in zip(pattern, "spo", strict=True)):
-            raise BadParameter(f"pattern {pattern!r} of the mix {text!r}: expected three signs such as ?po, s?? or spo")
+        if len(pattern) != ARITY or any(sign not in f"?{known}" for sign, known in zip(pattern, _SIGNS, strict=True)):
+            raise BadParameter(f"pattern {pattern!r} of the mix {text!r}: expected three signs such as ?po, s??, spo or ??b")
         if pattern in weights:
             raise BadParameter(f"pattern {pattern!r} is twice in the mix {text!r}; expected each once")
         try:
@@ -147,7 +207,7 @@ def parse_mix(text: str) -> Mix:
         if not 0 < weights[pattern] < 1e9:
             raise BadParameter(f"weight {weight!r} of {pattern!r} in the mix {text!r}: expected a number above 0, as in ?po=50")
     total = sum(weights.values())
-    return Mix(tuple((pattern, weight / total) for pattern, weight in weights.items()))
+    return Mix(tuple((pattern, weight / total) for pattern, weight in weights.items()), width)
 
 
 COMMON_MIX = parse_mix("?po=40,sp?=25,?p?=15,s??=10,??o=5,s?o=5")
@@ -164,6 +224,7 @@ class Synthetic:
     """Tuples whose constants follow Zipf's law in each position, published as a Poisson process.
 
     The constants of subscriptions follow the same laws: people ask for what is common. Facts under a constant are those expected.
+    Objects are numbers too, in an order that does not follow their ranks; with ``by_rank`` it does, so popular ones are neighbours.
     Raises BadParameter for numbers that no workload can have.
     """
 
@@ -172,6 +233,7 @@ class Synthetic:
     exponents: tuple[float, float, float] = (0.5, 1.0, 1.0)
     seed: int = 1
     seconds: float = DAY_S
+    by_rank: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot be, before anything is made."""
@@ -181,7 +243,7 @@ class Synthetic:
 
     def __reduce__(self) -> tuple[type[Synthetic], tuple[object, ...]]:
         """Whoever gets a copy makes the tables again, which is quicker than to carry them."""
-        return Synthetic, (self.tuples, self.distinct, self.exponents, self.seed, self.seconds)
+        return Synthetic, (self.tuples, self.distinct, self.exponents, self.seed, self.seconds, self.by_rank)
 
     @cached_property
     def laws(self) -> tuple[Zipf, ...]:
@@ -190,12 +252,13 @@ class Synthetic:
 
     @cached_property
     def constants(self) -> tuple[Constants, ...]:
-        """Each rank's key is a hash of its position and rank."""
+        """Each rank's key is a hash of its position and rank; so is the number that an object is, unless it is by rank."""
+        ranks = [np.arange(law.ranks, dtype=np.uint64) for law in self.laws]
+        facts = [np.rint(law.chance * self.tuples).astype(np.int64) for law in self.laws]
+        values = ranks[OBJECT] / len(ranks[OBJECT]) if self.by_rank else fraction_of(scattered(ranks[OBJECT], ARITY + 1))
         return tuple(
-            Constants(
-                scattered(np.arange(law.ranks, dtype=np.uint64), position), np.rint(law.chance * self.tuples).astype(np.int64)
-            )
-            for position, law in enumerate(self.laws)
+            Constants(scattered(ranks[position], position), facts[position], values if position == OBJECT else None)
+            for position in range(ARITY)
         )
 
     def chunk(self, begin: int, count: int) -> Chunk:
@@ -211,10 +274,15 @@ class Synthetic:
         return Chunk(codes, lambda: fraction_of(Stream(self.seed, "time").at(counters)) * self.seconds)
 
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
-        """Constants by the laws, where the mix says."""
+        """Constants by the laws, where the mix says, and bounds around such numbers: people ask for what is near to common ones."""
         check_subscriptions(count)
         drawn = [law.draw(Stream(seed, "interest", name), 0, count) for name, law in zip(POSITIONS, self.laws, strict=True)]
-        return Subscriptions(np.where(mix.given(count, seed), np.array(drawn).reshape(ARITY, count), -1))
+        asked = Subscriptions(np.where(mix.given(count, seed), np.array(drawn).reshape(ARITY, count), -1))
+        values = self.constants[OBJECT].values
+        if not mix.bounded or values is None:
+            return asked
+        bounds = mix.bounds(values[drawn[OBJECT]], seed)
+        return replace(asked, bounds=bounds, kinds=np.unique(bounds, axis=1, return_inverse=True)[1].reshape(count))
 
 
 @dataclass(frozen=True)
@@ -255,8 +323,15 @@ class Recorded:
         return numbers * np.float64(self.seconds / self.tuples)
 
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
-        """Constants of tuples chosen at random, where the mix says, so that each is answered by one at the least."""
+        """Constants of tuples chosen at random, where the mix says, so that each is answered by one at the least.
+
+        Raises BadParameter for a mix with bounds.
+        """
         check_subscriptions(count)
+        if mix.bounded:
+            raise BadParameter(
+                f"the mix {mix} has bounds, and the objects of files and traces are not read as numbers; expected synthetic tuples"
+            )
         chosen = Stream(seed, "interest").below(self.tuples, 0, count)
         codes = np.array([column[chosen] for column in self.codes], dtype=np.int64)
         return Subscriptions(np.where(mix.given(count, seed), codes, -1))

@@ -23,7 +23,19 @@ from .running import How, engine, print_results, run_options
     help="Take the tuples, subscriptions and peers of an overlay whose peers ran with --trace.",
 )
 @click.option("--subscriptions", type=int, help="How many subscriptions. [default: 10000, or those that were traced]")
-@click.option("--mix", default="", metavar="PATTERN=WEIGHT,...", help="Which constants subscriptions give, such as ?po=2,s??=1.")
+@click.option(
+    "--mix",
+    default="",
+    metavar="PATTERN=WEIGHT,...",
+    help="Which constants subscriptions give, such as ?po=2,s??=1; in the object's place b is two bounds, a one from below.",
+)
+@click.option("--width", type=float, help="Between two bounds, as a share of the range of values. [default: 0.01]")
+@click.option(
+    "--values",
+    default="",
+    metavar="scattered|by-rank",
+    help="Whether common synthetic objects are neighbours as numbers. [default: scattered]",
+)
 @click.option("--distinct", default="", metavar="S,P,O", help="Distinct synthetic subjects, predicates and objects.")
 @click.option("--zipf", default="", metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform. [default: 0.5,1,1]")
 @click.option("--hours", type=float, help="For how long the tuples are published. [default: 24, or those of the trace]")

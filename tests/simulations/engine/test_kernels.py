@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 import rete
 from gsg.placement import rules as placement
 from gsg.tuples.features import Load
+from gsg.tuples.ordered_attributes import OrderedAttribute
 from simulations.engine import grids, kernels
 from simulations.workload.workload import ARITY
 
@@ -121,6 +124,22 @@ def test_parts(loads: list[int], bearable: int, at_most: int) -> None:
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.5, 1e4), st.integers(1, 30))
 def test_epochs(times: list[float], epoch_s: float, epochs: int) -> None:
     assert kernels.epoch_of(np.array(times), epoch_s, epochs).tolist() == [grids.epoch_of(at_s, epoch_s, epochs) for at_s in times]
+
+
+@given(
+    st.lists(st.floats(-3, 3) | st.sampled_from([0.25, 0.5, -1.0, 1.0, -math.inf, math.inf]), min_size=1),
+    st.sampled_from([(0.0, 1.0), (-1.0, 1.0), (0.1, 0.7)]),
+    st.integers(1, 1000),
+)
+def test_intervals(numbers: list[float], ends: tuple[float, float], intervals: int) -> None:
+    attribute = OrderedAttribute(3, 2, *ends, intervals)
+
+    found = kernels.interval_of(attribute, np.array(numbers)).tolist()
+
+    assert found == [attribute.interval_of(number) for number in numbers]
+    for number, interval in zip(numbers, found, strict=True):
+        assert attribute.intervals_between(number, math.inf) == range(interval, intervals + 2)
+        assert attribute.intervals_between(-math.inf, number) == range(interval + 1)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=5), st.integers(1, 4))

@@ -13,7 +13,7 @@ def test_parts_go_together_in_any_order() -> None:
     assert parse("demand+grid-5+random+virtual") == Strategy(Anchor.RANDOM, False, Spread.GRID, 5, 0, True, 8)
 
 
-@pytest.mark.parametrize("text", [*STANDARD, "rarest+replicas-3"])
+@pytest.mark.parametrize("text", [*STANDARD, "rarest+replicas-3", "hot-split-10+ordered-64+virtual-8"])
 def test_a_name_leads_back_to_its_strategy(text: str) -> None:
     strategy = parse(text)
 
@@ -39,6 +39,11 @@ def test_all_of_a_comparison_are_different() -> None:
         ("virtual-many", "'virtual-many': expected a number from 1 to 1000"),
         ("popular+hot-split", "'popular' does not go with 'hot-split': what it leaves as keys is not hot"),
         ("composite+grid", "'composite' does not go with 'grid': no peer counts"),
+        ("ordered+grid", "'ordered' does not go with 'grid': templates of a key are counted by number, .*; expected 'hot-split'"),
+        ("ordered+demand", "'ordered' does not go with 'demand': templates of a key are counted by number, not by interval"),
+        ("ordered-8+composite", "'ordered-8' does not go with 'composite': keys of two constants are not by interval"),
+        ("ordered+popular", "'ordered' does not go with 'popular': an interval that is no key would lose"),
+        ("ordered-65537", "'ordered-65537': expected a number from 1 to 65536 after 'ordered'"),
         ("virtual+replicas", "'virtual' does not go with 'replicas': two ids of one peer would count as two holders"),
         ("replicas-65", "'replicas-65': expected a number from 1 to 64"),
         ("predicate+popular", "'popular' looks for a rare constant; expected no other anchor than 'rarest'"),

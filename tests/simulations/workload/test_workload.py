@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from simulations.errors import BadParameter
-from simulations.workload.workload import CHUNK, COMMON_MIX, Recorded, Synthetic, chunks_of, parse_mix
+from simulations.workload.workload import CHUNK, COMMON_MIX, OBJECT, Recorded, Synthetic, chunks_of, parse_mix
 
 if TYPE_CHECKING:
     pass
@@ -97,6 +98,58 @@ def test_subscriptions_have_constants_where_the_mix_says() -> None:
     assert (subscriptions.codes.max(axis=1) < SMALL.distinct).all()
 
 
+@pytest.mark.parametrize("by_rank", [False, True])
+def test_bounds_hold_a_common_number_and_are_so_far_apart(by_rank: bool) -> None:
+    workload = replace(SMALL, by_rank=by_rank)
+
+    subscriptions = workload.subscriptions(3_000, parse_mix("??b=1,?pa=1,??o=1", width=0.25), 1)
+
+    assert subscriptions.bounds is not None
+    low, high = subscriptions.bounds
+    values = workload.constants[OBJECT].values
+    assert values is not None
+    above, two = np.isinf(high) & subscriptions.bounded, np.isfinite(high)
+    assert two.sum() > 900
+    assert np.allclose((high - low)[two], 0.25)
+    assert low[two].min() >= 0
+    assert high[two].max() <= 1
+    assert set(low[above]) <= set(values)
+    assert subscriptions.given[1].tolist() == above.tolist()
+    assert subscriptions.given[OBJECT].tolist() == (~subscriptions.bounded).tolist()
+
+
+def test_values_are_by_rank_or_have_nothing_to_do_with_it() -> None:
+    ranked, scattered = (replace(SMALL, by_rank=by_rank).constants[OBJECT].values for by_rank in (True, False))
+
+    assert ranked is not None
+    assert scattered is not None
+    assert ranked.tolist() == [rank / 200 for rank in range(200)]
+    assert 0.4 < np.sort(scattered)[100] < 0.6
+    assert abs(np.corrcoef(ranked, scattered)[0, 1]) < 0.2
+
+
+def test_what_has_equal_bounds_is_one_template() -> None:
+    subscriptions = SMALL.subscriptions(2_000, parse_mix("??b=1,??a=1"), 1)
+
+    firsts = subscriptions.firsts(np.zeros(2_000, dtype=np.uint64), np.zeros(2_000, dtype=np.int64))
+
+    assert subscriptions.bounds is not None
+    assert len(firsts) == len(set(zip(*subscriptions.bounds.tolist(), strict=True))) < 400
+
+
+def test_bounds_on_what_is_not_read_as_numbers_are_refused() -> None:
+    recorded = Recorded((np.arange(10, dtype=np.int32),) * 3, ())
+
+    with pytest.raises(BadParameter, match=r"the mix \?\?b=100 has bounds, and the objects of files and traces are not"):
+        recorded.subscriptions(5, parse_mix("??b=1"), 1)
+
+
+@pytest.mark.parametrize("width", [0.0, 1.0, -1.0, float("nan")])
+def test_an_impossible_width_is_refused(width: float) -> None:
+    with pytest.raises(BadParameter, match=f"a width of {width:g} between bounds; expected a share of the range of values"):
+        parse_mix("??b=1", width=width)
+
+
 def test_a_mix_is_written_as_it_is_read() -> None:
     assert parse_mix(str(COMMON_MIX)) == COMMON_MIX
 
@@ -110,6 +163,8 @@ def test_a_mix_is_written_as_it_is_read() -> None:
         ("?po=0", "weight '0' of '\\?po'.*: expected a number above 0"),
         ("?po=1,?po=2", "'\\?po' is twice"),
         ("?po=nan", "weight 'nan'"),
+        ("?bo=1", "pattern '\\?bo'"),
+        ("??c=1", "pattern '\\?\\?c' of the mix .*: expected three signs such as \\?po, s\\?\\?, spo or \\?\\?b"),
     ],
 )
 def test_a_mix_that_says_nothing_is_refused(text: str, complaint: str) -> None:

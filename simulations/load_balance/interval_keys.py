@@ -1,0 +1,78 @@
+"""Keys by interval: the object's place as an ordered attribute, whose numbers have the key of their interval.
+
+The decisions are those of :mod:`gsg.tuples.ordered_attributes`, over columns (kernels.py). A tuple has as many keys as without. A
+subscription that has bounds and no constant is posted under the intervals between its bounds, and not at every peer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gsg.tuples.ordered_attributes import OrderedAttribute
+
+from ..engine import kernels
+from ..engine.kernels import Whole
+from ..errors import BadParameter
+from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
+from .strategies import Strategy
+
+MOST_INTERVALS = 64
+"""Between the bounds of one subscription; with more it is posted at every peer."""
+
+
+def attribute_of(strategy: Strategy) -> OrderedAttribute | None:
+    """What the object's place is declared as: values are from 0 up to and not 1. None where a strategy has no ordered keys."""
+    return OrderedAttribute(ARITY, OBJECT, 0.0, 1.0, strategy.ordered) if strategy.ordered else None
+
+
+def check_numbers(strategy: Strategy, workload: Workload) -> None:
+    """Raises BadParameter for a strategy that takes objects as numbers where the workload does not."""
+    if strategy.ordered and workload.constants[OBJECT].values is None:
+        raise BadParameter(
+            f"strategy {strategy.name!r} takes objects as numbers, and those of files and traces are not read as numbers; expected "
+            "synthetic tuples"
+        )
+
+
+def constants_of(strategy: Strategy, workload: Workload) -> tuple[tuple[Constants, ...], Constants | None]:
+    """The constants of each position, by code: each object has the key of its interval, and all facts that lie there.
+
+    And the intervals as constants; None where a strategy has no ordered keys.
+    """
+    attribute = attribute_of(strategy)
+    if attribute is None:
+        return workload.constants, None
+    objects = workload.constants[OBJECT]
+    inside = kernels.interval_of(attribute, values_of(objects))
+    keys = kernels.scattered(np.arange(attribute.intervals + 2, dtype=np.uint64), ARITY)
+    facts = np.bincount(inside, weights=objects.facts, minlength=len(keys)).astype(np.int64)
+    by_interval = Constants(keys[inside], facts[inside], objects.values)
+    return (*workload.constants[:OBJECT], by_interval), Constants(keys, facts)
+
+
+def intervals_asked(strategy: Strategy, subscriptions: Subscriptions, peers: int) -> tuple[Whole, Whole]:
+    """The first interval that each subscription is posted under, and how many: none for one that has a constant or no bounds.
+
+    And none for one that is posted at every peer: its intervals are too many, or no fewer than the peers.
+    """
+    nowhere = np.zeros(len(subscriptions), dtype=np.int64)
+    attribute = attribute_of(strategy)
+    if attribute is None or subscriptions.bounds is None:
+        return nowhere, nowhere
+    first, last = kernels.interval_of(attribute, subscriptions.bounds)
+    count = last - first + 1
+    by_interval = ~subscriptions.given.any(axis=0) & subscriptions.bounded & (count <= MOST_INTERVALS) & (count < peers)
+    return first, np.where(by_interval, count, 0)
+
+
+def holding(values: NDArray[np.float64], bounds: NDArray[np.float64]) -> Whole:
+    """How many of some bounds, shape (2, subscriptions), hold each value."""
+    low, high = np.sort(bounds, axis=1)
+    return np.searchsorted(low, values, side="right") - np.searchsorted(high, values, side="left")
+
+
+def values_of(objects: Constants) -> NDArray[np.float64]:
+    """The numbers that objects are, which :func:`check_numbers` has looked for."""
+    assert objects.values is not None
+    return objects.values
