@@ -10,11 +10,7 @@ import rete
 from rete.functions import requirements_of
 
 from ..languages.expressions.requirements import numbers_between
-from ..tuples.ordered_attributes import OrderedAttributes
-
-MAX_INTERVALS = 64
-"""Under the keys of how many intervals one condition is posted, beside that of long constants; one of more is posted at every
-peer."""
+from ..tuples.ordered_attributes import POSTED_INTERVALS, OrderedAttributes
 
 
 class Intervals(NamedTuple):
@@ -44,7 +40,7 @@ def intervals_of(alpha: rete.AlphaSpec, ordered: OrderedAttributes, peers: int) 
     found = [
         Intervals(position, attribute.all_between(low, high))
         for position, (low, high) in bounds.items()
-        if len((attribute := ordered.by_place[arity, position]).intervals_between(low, high)) <= MAX_INTERVALS
+        if len((attribute := ordered.by_place[arity, position]).intervals_between(low, high)) <= POSTED_INTERVALS
     ]
     fewest = min(found, key=lambda intervals: len(intervals.numbers), default=None)
     return fewest if fewest is not None and len(fewest.numbers) < peers else None

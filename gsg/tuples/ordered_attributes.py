@@ -33,6 +33,8 @@ MAX_INTERVALS = 65_536
 """Of one attribute, the two outer ones not counted."""
 MAX_ATTRIBUTES = 64
 """Of one network."""
+POSTED_INTERVALS = 64
+"""Between the bounds of one condition, beside that of long constants; one with more of them is posted at every peer."""
 _FORM = re.compile(r"(?P<low>[^./]+(?:\.[0-9]+)?)\.\.(?P<high>[^/]+)/(?P<intervals>[0-9]{1,9})")
 _encode = msgspec.msgpack.Encoder().encode
 

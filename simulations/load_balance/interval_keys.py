@@ -9,16 +9,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gsg.tuples.ordered_attributes import OrderedAttribute
+from gsg.tuples.ordered_attributes import POSTED_INTERVALS, OrderedAttribute
 
 from ..engine import kernels
 from ..engine.kernels import Whole
 from ..errors import BadParameter
 from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
 from .strategies import Strategy
-
-MOST_INTERVALS = 64
-"""Between the bounds of one subscription; with more it is posted at every peer."""
 
 
 def attribute_of(strategy: Strategy) -> OrderedAttribute | None:
@@ -62,7 +59,7 @@ def intervals_asked(strategy: Strategy, subscriptions: Subscriptions, peers: int
         return nowhere, nowhere
     first, last = kernels.interval_of(attribute, subscriptions.bounds)
     count = last - first + 1
-    by_interval = ~subscriptions.given.any(axis=0) & subscriptions.bounded & (count <= MOST_INTERVALS) & (count < peers)
+    by_interval = ~subscriptions.given.any(axis=0) & subscriptions.bounded & (count <= POSTED_INTERVALS) & (count < peers)
     return first, np.where(by_interval, count, 0)
 
 

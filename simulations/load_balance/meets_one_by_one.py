@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from gsg.placement import rules as placement
 from gsg.placement.rules import Anchor
 from gsg.tuples.features import Load, Template
+from gsg.tuples.ordered_attributes import POSTED_INTERVALS
 
 from ..engine import grids, kernels
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
 from ..workload.workload import ARITY, OBJECT, Chunk, Subscriptions, Workload
-from .interval_keys import MOST_INTERVALS, attribute_of, constants_of, values_of
+from .interval_keys import attribute_of, constants_of, values_of
 from .plan import PAIRS, Plan, bearable_facts, bearable_loads
 from .strategies import Spread
 
@@ -136,7 +137,7 @@ class OneByOne:
             return []
         low, high = self._bounds[:, number].tolist()
         asked = self._attribute.intervals_between(low, high)
-        if (math.isinf(low) and math.isinf(high)) or len(asked) > MOST_INTERVALS or len(asked) >= self._peers:
+        if (math.isinf(low) and math.isinf(high)) or len(asked) > POSTED_INTERVALS or len(asked) >= self._peers:
             return []
         found = []
         for interval in asked:

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rete
-from gsg.feeds.intervals import MAX_INTERVALS, Intervals, intervals_of
+from gsg.feeds.intervals import Intervals, intervals_of
 from gsg.languages import parse_query
 from gsg.languages.query import alphas
 from gsg.tuples.features import Interval
-from gsg.tuples.ordered_attributes import OrderedAttribute, OrderedAttributes
+from gsg.tuples.ordered_attributes import POSTED_INTERVALS, OrderedAttribute, OrderedAttributes
 from gsg.tuples.terms import XSD, Literal, Term
 
 VALUES = OrderedAttribute(3, 2, 0, 100, 20)
@@ -71,7 +71,7 @@ def test_it_is_posted_everywhere_where_that_is_no_more() -> None:
 
     assert intervals_of(alpha, ORDERED, 4) is None
     assert intervals_of(alpha, ORDERED, 5) is not None
-    wide = OrderedAttributes([OrderedAttribute(3, 2, 0, 100, 10 * MAX_INTERVALS)])
+    wide = OrderedAttributes([OrderedAttribute(3, 2, 0, 100, 10 * POSTED_INTERVALS)])
     assert intervals_of(alpha, wide, MANY) is None
 
 

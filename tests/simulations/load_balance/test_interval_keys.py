@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from gsg.tuples.ordered_attributes import POSTED_INTERVALS
 from simulations.engine.ownership import Ownership
 from simulations.errors import BadParameter
 from simulations.load_balance.balance import in_one_thread, on_spark
 from simulations.load_balance.experiments import BalanceRequest, balance
-from simulations.load_balance.interval_keys import MOST_INTERVALS
 from simulations.load_balance.meeting_sample import sample_meetings
 from simulations.load_balance.meets_one_by_one import OneByOne, check_meetings, matching
 from simulations.load_balance.plan import Plan, kernels, make_plan, peer_ids
@@ -151,8 +151,8 @@ def test_bounds_alone_are_compared_as_often_wherever_they_lie() -> None:
 @pytest.mark.parametrize(
     ("peers", "intervals", "width", "everywhere"),
     [
-        (1_000, 1_000, (MOST_INTERVALS - 1) / 1_000, False),
-        (1_000, 1_000, MOST_INTERVALS / 1_000, True),
+        (1_000, 1_000, (POSTED_INTERVALS - 1) / 1_000, False),
+        (1_000, 1_000, POSTED_INTERVALS / 1_000, True),
         (8, 10, 0.6, False),
         (8, 10, 0.7, True),
     ],
