@@ -225,11 +225,43 @@ class CoverTest:
         return self._covers(term)
 
 
+class _JustCompiled(dict[str, Subscription]):
+    """Source -> its subscription, from a door of this process: its rendezvous is about to ask, and takes it. What another peer is
+    asked instead stays; where there are more than ``limit``, or longer ones than ``characters`` in all, all are forgotten."""
+
+    limit = 1_024
+    characters = 256 * 1024
+
+    def __init__(self) -> None:
+        self.left = self.characters
+        """Characters that may still be remembered."""
+
+    def remember(self, source: str, subscription: Subscription) -> None:
+        if len(self) >= self.limit or len(source) > self.left:
+            self.clear()
+            self.left = self.characters
+        if len(source) <= self.left and source not in self:
+            self[source] = subscription
+            self.left -= len(source)
+
+    def take(self, source: str) -> Subscription | None:
+        found = self.pop(source, None)
+        if found is not None:
+            self.left += len(source)
+        return found
+
+
+just_compiled = _JustCompiled()
+
+
 def compile_test(source: str) -> CoverTest:
     """The test that :meth:`Subscription.source` describes: the dialect's name and ``covers(Head, Body)``.
 
     Raises BadLine or BadSubscription when it does not.
     """
+    known = just_compiled.take(source)
+    if known is not None:
+        return CoverTest(known)
     name, _, text = source.partition(" ")
     dialect = DIALECTS.get(name)
     if dialect is None:
