@@ -64,11 +64,14 @@ class Subscriber:
         """
         query, memories = standing.query, standing.memories
         try:
-            for alpha in await in_thread(alphas, query) if is_large(query) else alphas(query):
+            large = is_large(query)
+            # One form for both, so that constants are put back once.
+            like = query if large else self._entrance.as_template(query)
+            for alpha in await in_thread(alphas, query) if large else alphas(like):
                 memories.append(self.feeds.use_memory(alpha))
             for memory in memories:
                 await self.feeds.until_ready(memory)
-            standing.production, rows = await self._enter(standing, max_tokens)
+            standing.production, rows = await self._enter(standing, None if large else like, max_tokens)
         except BaseException:
             for memory in memories:
                 self.feeds.release(memory)
@@ -83,8 +86,9 @@ class Subscriber:
                 standing.live.tell_problem(stale)
         return rows
 
-    async def _enter(self, standing: StandingQuery, max_tokens: int) -> Entered:
-        """Add a query to the network that it belongs to; in the end that of long ones, if it is one.
+    async def _enter(self, standing: StandingQuery, like: Query | None, max_tokens: int) -> Entered:
+        """Add a query to the network that it belongs to; in the end that of long ones, if it is one. ``like`` is what it is as one
+        of its template, None of a large one.
 
         One with a window is to find there what happened before it was asked, so it is where the window is. In a simulated network
         no step takes time, and a thread would.
@@ -92,9 +96,11 @@ class Subscriber:
         query, memories = standing.query, standing.memories
         is_simulated = getattr(asyncio.get_running_loop(), "is_simulated", False)
         waits = is_simulated or any(memory.alpha.window for memory in memories)
-        if waits or not is_large(query):
+        if waits or like is not None:
             with suppress(rete.TakesLong):
-                return self._entrance.enter(query, standing.tell_changes, max_tokens, rete.UNLIMITED if waits else AT_ONCE)
+                like = like or self._entrance.as_template(query)
+                at_once = rete.UNLIMITED if waits else AT_ONCE
+                return self._entrance.enter_template(like, standing.tell_changes, max_tokens, at_once)
         entered = await self._long.enter(query, [memory.alpha for memory in memories], standing.tell_changes, max_tokens)
         standing.long = self._long
         return entered

@@ -8,6 +8,7 @@ each fact would meet every query, and each query would hold tokens that others h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 from ..algebra import Algebra, Basic, Exists, Extend, Filter, Join, LeftJoin, Minus, Path, Union, Values, of_group, parts_of
@@ -31,9 +32,11 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
     that facts come by feeds: then a test is made by whoever feeds, for each query by itself.
     """
     tree = of_group(body)
-    in_patterns = frozenset[str]().union(*map(parameters, _each(tree, Basic | Path)))
-    others = parameters(tree) - in_patterns
-    if others and not by_feed:
+    if by_feed:
+        return _numbers(_outside_patterns(tree))
+    others = _outside_patterns(tree)
+    if others:
+        in_patterns = parameters(tree) - others
         functions = list(_functions(tree))
         inline = [each for each in _each(tree, Values) if parameters(each)]
         is_found = (
@@ -43,7 +46,17 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
         )
         if is_found or (sum(1 for _ in conditions_of(tree)) == 1 and all(_is_made_at_once(*each) for each in functions)):
             others = others.difference(*map(parameters, inline), *(function.names for function, _ in functions))
-    return frozenset(Parameter.of_name(name).number for name in others)
+    return _numbers(others)
+
+
+@lru_cache(maxsize=1_024)
+def _outside_patterns(tree: Algebra) -> frozenset[str]:
+    """The parameters that stand in no condition, and at no end of a path."""
+    return parameters(tree).difference(*map(parameters, _each(tree, Basic | Path)))
+
+
+def _numbers(names: frozenset[str]) -> frozenset[int]:
+    return frozenset(Parameter.of_name(name).number for name in names)
 
 
 def _each(tree: Algebra, kind: object) -> Iterator[Algebra]:
