@@ -43,7 +43,8 @@ DELIVERIES = 2_000
 RUNS_UNDER_WAY = 8
 """Runs of one client that travel at the same time; one more waits for the oldest to be answered."""
 SUBSCRIPTIONS_UNDER_WAY = 64
-"""Subscriptions of one client that are posted at the same time; one more waits as above."""
+"""Subscriptions of one client that are posted at the same time: fewer, where to read them takes longer than TURN_S. One more waits
+as above."""
 OK = acknowledgement(1)
 Step: TypeAlias = "Callable[[], Awaitable[None]] | _RemoteRun | Subscribe"
 """What has to be waited for before the next line is looked at."""
@@ -170,7 +171,7 @@ class Connection:
     async def _carry_out_waiting(self, step: Step | None) -> None:
         """Carry out what waits for others; runs of events follow each other without waiting for each other's answers, and so do
         subscriptions."""
-        under_way = self._under_way
+        under_way, clock, ends_s = self._under_way, self._door.turns.clock, 0.0
         try:
             while self._open:
                 if step is None:
@@ -182,11 +183,14 @@ class Connection:
                     if len(under_way) >= RUNS_UNDER_WAY:
                         await self._answer_oldest()
                 elif isinstance(step, Subscribe):
+                    if not under_way:
+                        ends_s = clock() + TURN_S
                     under_way.append(_UnderWay(self._door.start_work(self._postings.post_subscription(step)), step))
                     step = None
-                    if len(under_way) < SUBSCRIPTIONS_UNDER_WAY:
+                    if len(under_way) < SUBSCRIPTIONS_UNDER_WAY and clock() < ends_s:
                         continue
                     await self._answer_oldest()
+                    ends_s = clock() + TURN_S
                 elif under_way:
                     # A step, or no line left: what was sent before is answered first.
                     await self._answer_oldest()

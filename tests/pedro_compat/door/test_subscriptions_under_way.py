@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import count
 from typing import Any
 
 import pytest
 from pedro_doors import doors, until_served
 from pedro_wire import WireClient
 
+import gsg
 from gsg.errors import Refused
 from pedro_compat.door.connection import SUBSCRIPTIONS_UNDER_WAY
+from pedro_compat.door.fair_turns import TURN_S, FairTurns
 
 
 def subscribing(*numbers: int) -> bytes:
     return b"".join(b"subscribe(f(X),(X > %d),%d)\n" % (number, number) for number in numbers)
 
 
+def let_wait(peer: gsg.Peer, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], asyncio.Event]:
+    """The rocks of the subscriptions that are begun, which stand when the event is set."""
+    begun, may_end, listen = list[int](), asyncio.Event(), peer.listen
+
+    async def listen_late(*arguments: Any, **options: Any) -> Any:
+        begun.append(options["note"])
+        await may_end.wait()
+        return await listen(*arguments, **options)
+
+    monkeypatch.setattr(peer, "listen", listen_late)
+    return begun, may_end
+
+
 async def test_subscriptions_that_come_together_do_not_wait_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     async with doors(1) as [(peer, door)]:
-        client, begun, may_end = await WireClient.connect(door.port), [], asyncio.Event()
-        listen = peer.listen
-
-        async def listen_late(*arguments: Any, **options: Any) -> Any:
-            begun.append(options["note"])
-            await may_end.wait()
-            return await listen(*arguments, **options)
-
-        monkeypatch.setattr(peer, "listen", listen_late)
-        answers = asyncio.ensure_future(
-            client.send_raw(subscribing(*range(2 * SUBSCRIPTIONS_UNDER_WAY)), 2 * SUBSCRIPTIONS_UNDER_WAY)
-        )
+        client, (begun, may_end) = await WireClient.connect(door.port), let_wait(peer, monkeypatch)
+        door.turns = FairTurns(lambda: 0.0)
+        most = 2 * SUBSCRIPTIONS_UNDER_WAY
+        answers = asyncio.ensure_future(client.send_raw(subscribing(*range(most)), most))
         async with asyncio.timeout(10):
             while len(begun) < SUBSCRIPTIONS_UNDER_WAY:  # noqa: ASYNC110  # the door has no business telling tests
                 await asyncio.sleep(0)
@@ -38,7 +46,22 @@ async def test_subscriptions_that_come_together_do_not_wait_for_each_other(monke
         may_end.set()
 
         assert at_once == list(range(SUBSCRIPTIONS_UNDER_WAY))
-        assert await answers == list(range(1, 2 * SUBSCRIPTIONS_UNDER_WAY + 1))
+        assert await answers == list(range(1, most + 1))
+
+
+async def test_what_takes_longer_than_a_turn_to_read_waits_for_what_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with doors(1) as [(peer, door)]:
+        client, (begun, may_end) = await WireClient.connect(door.port), let_wait(peer, monkeypatch)
+        door.turns = FairTurns(count(0.0, 0.4 * TURN_S).__next__)
+        answers = asyncio.ensure_future(client.send_raw(subscribing(*range(9)), 9))
+        async with asyncio.timeout(10):
+            while not begun:  # noqa: ASYNC110  # the door has no business telling tests
+                await asyncio.sleep(0)
+        at_once = list(begun)
+        may_end.set()
+
+        assert at_once == [0, 1, 2]
+        assert await answers == list(range(1, 10))
 
 
 async def test_one_that_fails_is_answered_in_its_place_and_the_others_stand(monkeypatch: pytest.MonkeyPatch) -> None:
