@@ -98,6 +98,8 @@ def decode(line: str | None, dialect: Dialect) -> Command:
         return Bad("a line that is too long, blank, or holds NUL, CR or bytes that are no UTF-8")
     if has_too_many_tokens(line):
         return Bad(f"a line of more than {MAX_TOKENS} tokens and escaped characters; say it in several")
+    if line.startswith(SUBSCRIPTION):
+        return _read(line, dialect)
     plain = plain_notification(line, dialect)
     if plain is not None:
         return Notify(*plain, line)

@@ -26,7 +26,7 @@ from ..terms.tuples import from_tuple
 from ..terms.unification import MAX_STEPS, Exhausted, TypeFault, Work, unify
 from ..terms.writing import NumberedNames, write
 from .bounds import bounds_of
-from .demands import demands_of
+from .demands import Places, demands_of
 from .failures import Failures
 from .goals import TEST, Instruction, Test, compile_goal, solve
 
@@ -201,9 +201,10 @@ class CoverTest:
     def __init__(self, subscription: Subscription) -> None:
         head = subscription.head
         self.subscription = subscription
-        self.demands = demands_of(head, subscription.body)
+        places: Places = {}
+        self.demands = demands_of(head, subscription.body, places)
         """The constants that a rendezvous may look for before it asks."""
-        self.requires = tuple(bounds_of(head, subscription.body))
+        self.requires = tuple(bounds_of(subscription.body, places))
         """What it requires of numbers, to be looked up in the same way."""
         self._covers = subscription.covers
         self._read = _read_lines[subscription.dialect.name]
