@@ -6,8 +6,8 @@ is under way they are SWITCH_S, of the whole process.
 
 Python's cyclic garbage collector holds the lock for as long as it takes. As Python starts, a full collection walks every object:
 0.2 s for 100,000 subscriptions, seconds for a million facts. What a peer and a channel hold has no cycles and is freed by its last
-reference. So :func:`shorten_collections` lets what a full collection has left be walked no more (``gc.freeze``), and the next one
-comes early, over what was made since.
+reference. So :func:`shorten_collections` lets what a collection has left be walked no more (``gc.freeze``), and the next one comes
+early, over what was made since.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from typing import Final, ParamSpec, TypeVar
 SWITCH_S = 0.0005
 """How long a thread has the interpreter's lock while another one waits for it: a switch takes some hundredth of that."""
 
-YOUNG_OBJECTS: Final = 15_000
-"""After so many objects more the young ones are walked, then these and as many more, then all that is not frozen: each object twice
-in the mean, and some 45,000 at a time."""
+YOUNG_OBJECTS: Final = 45_000
+"""After so many objects more these are walked, whichever generation they are in: each object once."""
 WHOLE: Final = 128
-"""Full collections until all is walked once, some six million objects more; then twice as many, and so on. A cycle that was frozen
+"""Collections until all is walked once, some six million objects more; then twice as many, and so on. A cycle that was frozen
 is kept until then: at the longest until as much has been made again as ever before."""
 
 _Arguments = ParamSpec("_Arguments")
@@ -80,14 +79,17 @@ def shorten_collections() -> Callable[[], None]:
 
     def collected(phase: str, info: dict[str, int]) -> None:
         nonlocal until, next_until
-        if phase != "stop" or info["generation"] != 2:
+        if phase != "stop":
             return
+        if not until:
+            if info["generation"] != 2:
+                return
+            until, next_until = next_until, 2 * next_until
         until -= 1
         if until:
             gc.freeze()
         else:
             gc.unfreeze()  # the next full collection walks all
-            until, next_until = next_until, 2 * next_until
 
     def undo() -> None:
         gc.callbacks.remove(collected)

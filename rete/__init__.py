@@ -12,6 +12,7 @@ inside: inspect.py (what is held, and the network as a graph), explain/ (why a s
 from .alpha import TemplateTable
 from .chain import AnyTemplate, chain_of
 from .compile.canonical import Canonical, canonical
+from .compile.memories import memories_of
 from .compile.sharing import can_share
 from .compile.substitution import bound, conditions_of, replaced
 from .conditions import (
@@ -62,5 +63,6 @@ __all__ = [
     "canonical",
     "chain_of",
     "conditions_of",
+    "memories_of",
     "replaced",
 ]

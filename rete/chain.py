@@ -118,6 +118,8 @@ def ordered(conditions: tuple[Condition, ...], bound: set[str], estimate: Callab
     as the constant that it stands for.
     """
     remaining = list(conditions)
+    if len(remaining) < 2:
+        return remaining
     ordered: list[Condition] = []
     given, joined = frozenset(name for name in bound if not is_parameter(name)), set[str]()
     while remaining:

@@ -90,7 +90,7 @@ class Template(msgspec.Struct, Generic[Constant], frozen=True, array_like=True, 
 
     def anchors(self) -> tuple[int, ...]:
         """The positions that hold a constant: those that it can be posted under."""
-        return tuple(position for position, wanted in enumerate(self.pattern) if wanted is not None)
+        return tuple([position for position, wanted in enumerate(self.pattern) if wanted is not None])
 
 
 class OpenTemplate(Template[Constant], frozen=True, array_like=True, gc=False, cache_hash=True):

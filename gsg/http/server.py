@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import h11
 import uvicorn
@@ -23,6 +23,7 @@ from dht.liveness.late_timers import late_s
 from dht.log_rate import LogRate
 
 from .connections import Connection, Connections
+from .gathered_writes import GatheredWrites
 
 if TYPE_CHECKING:
     from websockets.frames import Frame
@@ -132,6 +133,9 @@ class _WebSocket(WebSocketsSansIOProtocol):
         # Any: as in uvicorn
         self.connection: Connection = app_state.pop(_CONNECTION)
         super().__init__(config, server_state, app_state, _loop)
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        super().connection_made(cast(asyncio.Transport, GatheredWrites(transport)))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.watched.closed(self.connection)

@@ -154,7 +154,11 @@ def is_large(query: Query) -> bool:
 
 def alphas(query: Query) -> list[rete.AlphaSpec]:
     """The definitions of the query's alpha memories, each once. Raises BadQuery."""
+    query = query.bound()
+    plain = rete.memories_of(query.body, query.select)
+    if plain is not None:
+        return plain
     # Operators decide what they look up (a path its edges, or all facts): a network without facts tells.
     empty = rete.Network(lambda _: (), is_hollow=True)
-    enter(empty, query.bound(), lambda _: None)
+    enter(empty, query, lambda _: None)
     return empty.alphas()

@@ -40,7 +40,12 @@ class Entrance:
 
         Raises BadQuery and TooManyTokens; rete.TakesLong where a query that is entered by itself takes more than ``at_once`` steps.
         """
-        like = self._as_template(query) if query.arguments else query
+        return self.enter_template(self.as_template(query), listener, max_tokens, at_once)
+
+    def enter_template(
+        self, like: Query, listener: Listener, max_tokens: int = MAX_TOKENS, at_once: int = rete.UNLIMITED
+    ) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
+        """The same of a query that is as :meth:`as_template` has it."""
         if like.arguments and self._is_shared(like):
             with refusing_bad_queries():
                 return self._network.subscribe_template(like.body, like.arguments, like.select, listener, max_tokens=max_tokens)
@@ -52,19 +57,21 @@ class Entrance:
 
     def count_sharing(self, query: Query) -> int:
         """How many queries share a network that the query would be in, too."""
-        if not query.arguments:
+        like = self.as_template(query)
+        if not like.arguments:
             return 0
-        like = self._as_template(query)
         return self._network.count_queries(like.body, like.arguments, like.select)
 
-    def _as_template(self, query: Query) -> Query:
-        """The query as one of its template, as it is in this network."""
+    def as_template(self, query: Query) -> Query:
+        """The query as one of its template, as it is in this network: without arguments where it shares with none."""
+        if not query.arguments:
+            return query
         form = self._forms.get((query.body, query.select))
         if form is None:
             fixed = self._network.fixed_parameters(query.body, query.arguments)
             if fixed:
                 # Another query of the body may have constants that can be looked up.
-                return query.bound_at(fixed)
+                return query.bound() if len(fixed) == len(query.arguments) else query.bound_at(fixed)
             form = self._forms[query.body, query.select] = rete.canonical(query.body, query.select, len(query.arguments))
             if len(self._forms) > MAX_KNOWN:
                 del self._forms[next(iter(self._forms))]

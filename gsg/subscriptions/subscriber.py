@@ -65,11 +65,13 @@ class Subscriber:
         """
         query, memories = standing.query, standing.memories
         try:
-            for alpha in await in_thread(alphas, query) if is_large(query) else alphas(query):
+            large = is_large(query)
+            # One form for both, so that constants are put back once.
+            like = query if large else self._entrance.as_template(query)
+            for alpha in await in_thread(alphas, query) if large else alphas(like):
                 memories.extend(self.feeds.use_memories(alpha))
-            for _, of_one in groupby(memories, key=lambda memory: memory.alpha):
-                await asyncio.gather(*map(self.feeds.until_ready, of_one))
-            standing.production, rows = await self._enter(standing, max_tokens)
+            await self._until_ready(memories)
+            standing.production, rows = await self._enter(standing, None if large else like, max_tokens)
         except BaseException:
             for memory in memories:
                 self.feeds.release(memory)
@@ -84,8 +86,18 @@ class Subscriber:
                 standing.live.tell_problem(stale)
         return rows
 
-    async def _enter(self, standing: StandingQuery, max_tokens: int) -> Entered:
-        """Add a query to the network that it belongs to; in the end that of long ones, if it is one.
+    async def _until_ready(self, memories: Sequence[AlphaMemory]) -> None:
+        """Set up one alpha memory after the other, and at once what keeps one of them under several keys."""
+        for _, same in groupby(memories, key=lambda memory: memory.alpha):
+            first, *others = same
+            if others:
+                await asyncio.gather(*map(self.feeds.until_ready, (first, *others)))
+            else:
+                await self.feeds.until_ready(first)
+
+    async def _enter(self, standing: StandingQuery, like: Query | None, max_tokens: int) -> Entered:
+        """Add a query to the network that it belongs to; in the end that of long ones, if it is one. ``like`` is what it is as one
+        of its template, None of a large one.
 
         One with a window is to find there what happened before it was asked, so it is where the window is. In a simulated network
         no step takes time, and a thread would.
@@ -93,9 +105,11 @@ class Subscriber:
         query, memories = standing.query, standing.memories
         is_simulated = getattr(asyncio.get_running_loop(), "is_simulated", False)
         waits = is_simulated or any(memory.alpha.window for memory in memories)
-        if waits or not is_large(query):
+        if waits or like is not None:
             with suppress(rete.TakesLong):
-                return self._entrance.enter(query, standing.tell_changes, max_tokens, rete.UNLIMITED if waits else AT_ONCE)
+                like = like or self._entrance.as_template(query)
+                at_once = rete.UNLIMITED if waits else AT_ONCE
+                return self._entrance.enter_template(like, standing.tell_changes, max_tokens, at_once)
         entered = await self._long.enter(query, standing.alphas, standing.tell_changes, max_tokens)
         standing.long = self._long
         return entered

@@ -14,7 +14,7 @@ from gsg.placement.rules import NOWHERE
 from gsg.tuples.features import Template
 from gsg.wire.messages import Event, Test
 
-from ..goals.covers import TEST_NAME, template
+from ..goals.covers import TEST_NAME, just_compiled, template
 from .addresses import MESSAGE_PLACE, name_templates
 from .admin import Condition, admin_conditions
 from .arrival_stamps import Arrivals
@@ -37,6 +37,11 @@ class ClientPostings:
         self._of_name: list[AlphaMemory] = []
         self._is_open = True
 
+    @property
+    def has_room(self) -> bool:
+        """Whether another subscription would not be refused as one too many."""
+        return len(self._session.subscriptions) < MAX_SUBSCRIPTIONS
+
     async def post_subscription(self, command: Subscribe) -> None:
         """Post a subscription, and deliver what it asks of the past. Raises GsgError where it does not stand."""
         subscription, posted = command.subscription, self._session.subscriptions
@@ -48,7 +53,9 @@ class ClientPostings:
             if command.options is not None and self._arrivals is not None:
                 listener = OptionListener(self._arrivals, command.options)
             place = (Template(()), NOWHERE) if condition is None else (condition, 0)
-            asked = Condition(*place, Test(TEST_NAME, subscription.source()), listener or self._deliver)
+            source = subscription.source()
+            just_compiled.remember(source, subscription)
+            asked = Condition(*place, Test(TEST_NAME, source), listener or self._deliver)
             posted[command.id] = await self._post(asked, note=command.rock)
         except BaseException:
             posted.pop(command.id, None)

@@ -98,6 +98,8 @@ def decode(line: str | None, dialect: Dialect) -> Command:
         return Bad("a line that is too long, blank, or holds NUL, CR or bytes that are no UTF-8")
     if has_too_many_tokens(line):
         return Bad(f"a line of more than {MAX_TOKENS} tokens and escaped characters; say it in several")
+    if line.startswith(SUBSCRIPTION):
+        return _read(line, dialect)
     plain = plain_notification(line, dialect)
     if plain is not None:
         return Notify(*plain, line)
@@ -125,7 +127,7 @@ def decode_extended(line: str, dialect: Dialect) -> Command | None:
         term = parse(line, dialect)
     except BadLine:
         return None
-    return _subscribe(line, dialect) if type(term) is tuple and term[0] == "subscribe" and len(term) == 5 else None
+    return _subscribe(term, dialect) if type(term) is tuple and term[0] == "subscribe" and len(term) == 5 else None
 
 
 _messages: dict[tuple[str, str], Command] = {}
@@ -151,11 +153,22 @@ def _plain_message(line: str, dialect: Dialect) -> Command | None:
     return P2P(known.to_name, known.to_host, known.from_name, known.from_host, line)
 
 
+SUBSCRIPTION = "subscribe("
+"""How nearly all lines begin that subscribe. One that does may be something else, as ``subscribe(a) + b`` is; and blanks may stand
+elsewhere."""
+
+
 def _read(line: str, dialect: Dialect) -> Command:
+    # In a subscription variables are variables in every dialect.
+    binds = dialect.notification_variables_bind or line.startswith(SUBSCRIPTION)
     try:
-        term = parse(line, dialect, frozen=not dialect.notification_variables_bind)
+        term = parse(line, dialect, frozen=not binds)
     except BadLine as error:
         return Bad(str(error))
+    if type(term) is tuple and term[0] == "subscribe" and len(term) == 4:
+        return _subscribe(term if binds else parse(line, dialect), dialect)  # type: ignore[arg-type]  # as before, a compound
+    if binds and not dialect.notification_variables_bind:
+        term = parse(line, dialect, frozen=True)
     if type(term) is tuple:
         functor = term[0]
         if functor in COMMANDS:
@@ -170,8 +183,6 @@ def _read(line: str, dialect: Dialect) -> Command:
 
 def _command(term: Compound, line: str, dialect: Dialect) -> Command:
     match term:
-        case ("subscribe", _, _, _):
-            return _subscribe(line, dialect)
         case ("unsubscribe", int(number)):
             return Unsubscribe(number)
         case ("register", str(name)):
@@ -183,10 +194,7 @@ def _command(term: Compound, line: str, dialect: Dialect) -> Command:
     return Bad(f"{term[0]!s} with these {len(term) - 1} arguments is no command and no notification")
 
 
-def _subscribe(line: str, dialect: Dialect) -> Command:
-    # Read again: here variables are variables in every dialect.
-    term = parse(line, dialect)
-    assert type(term) is tuple
+def _subscribe(term: Compound, dialect: Dialect) -> Command:
     _, head, body, rock, *asked = term
     if type(rock) is not int:
         return Bad("the rock of a subscription is an integer", uses_id=True)

@@ -42,8 +42,11 @@ DELIVERIES = 2_000
 """Deliveries that a turn aims at, at most: where each line causes many, fewer lines are carried out at once."""
 RUNS_UNDER_WAY = 8
 """Runs of one client that travel at the same time; one more waits for the oldest to be answered."""
+SUBSCRIPTIONS_UNDER_WAY = 64
+"""Subscriptions of one client that are posted at the same time: fewer, where to read them takes longer than TURN_S. One more waits
+as above."""
 OK = acknowledgement(1)
-Step: TypeAlias = "Callable[[], Awaitable[None]] | _RemoteRun"
+Step: TypeAlias = "Callable[[], Awaitable[None]] | _RemoteRun | Subscribe"
 """What has to be waited for before the next line is looked at."""
 
 
@@ -69,6 +72,13 @@ class _RemoteRun(NamedTuple):
     via: Via
 
 
+class _UnderWay(NamedTuple):
+    """What others have been asked for."""
+
+    done: asyncio.Future[None]
+    what: _RemoteRun | Subscribe
+
+
 class _State(Enum):
     IDLE = "idle"
     TURN_DUE = "turn due"
@@ -88,8 +98,8 @@ class Connection:
         self._answers: list[bytes] = []
         self._postings = ClientPostings(session, peer, door.arrivals, self._deliver)
         self._open = True
-        self._under_way: deque[tuple[asyncio.Future[None], int]] = deque()
-        """Runs that were sent and not answered, with their lengths; limit: RUNS_UNDER_WAY."""
+        self._under_way: deque[_UnderWay] = deque()
+        """Runs that were sent and not answered, or subscriptions. Limits: RUNS_UNDER_WAY, SUBSCRIPTIONS_UNDER_WAY."""
         self._put_back: Command | None = None
         """A command that was looked at, and has to wait for what comes before it."""
         self._hosts = MessageHosts(session, door.hosts)
@@ -159,18 +169,28 @@ class Connection:
         self._read_or_pause()
 
     async def _carry_out_waiting(self, step: Step | None) -> None:
-        """Carry out what waits for others; runs of events follow each other without waiting for each other's answers."""
-        under_way = self._under_way
+        """Carry out what waits for others; runs of events follow each other without waiting for each other's answers, and so do
+        subscriptions."""
+        under_way, clock, ends_s = self._under_way, self._door.turns.clock, 0.0
         try:
             while self._open:
                 if step is None:
                     step = self._carry_out_run()
                 if isinstance(step, _RemoteRun):
                     flashing = self._door.start_work(self._peer.flash(self._events_of(*step), via=step.via))
-                    under_way.append((flashing, len(step.run)))
+                    under_way.append(_UnderWay(flashing, step))
                     step = None
                     if len(under_way) >= RUNS_UNDER_WAY:
                         await self._answer_oldest()
+                elif isinstance(step, Subscribe):
+                    if not under_way:
+                        ends_s = clock() + TURN_S
+                    under_way.append(_UnderWay(self._door.start_work(self._postings.post_subscription(step)), step))
+                    step = None
+                    if len(under_way) < SUBSCRIPTIONS_UNDER_WAY and clock() < ends_s:
+                        continue
+                    await self._answer_oldest()
+                    ends_s = clock() + TURN_S
                 elif under_way:
                     # A step, or no line left: what was sent before is answered first.
                     await self._answer_oldest()
@@ -198,19 +218,33 @@ class Connection:
         self.leave()
 
     async def _answer_oldest(self) -> None:
-        """Runs are answered in order, each when all of it was forwarded."""
-        flashing, count = self._under_way[0]
-        ack = 1
-        try:
-            await flashing
-        except GsgError as error:
-            log.warning("%d lines not forwarded: %s", count, error)
-            ack = 0
-        self._under_way.popleft()
-        self._answers.append(acknowledgement(ack) * count)
+        """What is under way is answered in order: runs when all was forwarded, subscriptions when they stand. The oldest is waited
+        for, and what is done behind it is answered with it."""
+        under_way = self._under_way
+        while under_way:
+            done, what = under_way[0]
+            try:
+                await done
+            except GsgError as error:
+                self._answer_failed(what, error)
+            else:
+                self._answers.append(acknowledgement(what.ack) if isinstance(what, Subscribe) else OK * len(what.run))
+            under_way.popleft()
+            if under_way and not under_way[0].done.done():
+                break
+
+    def _answer_failed(self, what: _RemoteRun | Subscribe, error: GsgError) -> None:
+        if isinstance(what, Subscribe):
+            log.info("pedro command not carried out: %s", error)
+            self._refuse()
+            return
+        log.warning("%d lines not forwarded: %s", len(what.run), error)
+        self._answers.append(acknowledgement(0) * len(what.run))
 
     def _carry_out_run(self) -> Step | None:
         """The next lines, in order; what has to be awaited before one goes on, or None when this turn's share is done."""
+        if self._under_way and isinstance(self._under_way[0].what, Subscribe):
+            return self._next_subscription()
         if self._matching is not None:
             if self._peer.flash_on(self._matching):
                 self._matching = None
@@ -241,6 +275,16 @@ class Connection:
             left -= 1
             if (step := self._carry_out(command)) is not None:
                 return step
+        return None
+
+    def _next_subscription(self) -> Subscribe | None:
+        """The next line, where it is a subscription that may be posted while others are; whatever else it is waits for those."""
+        if self._put_back is not None or not (self.session.has_subscription and self._postings.has_room):
+            return None
+        command = self.session.next_command()
+        if isinstance(command, Subscribe) and command.options is None:
+            return command
+        self._put_back = command
         return None
 
     def _next_command(self) -> Command | None:
@@ -312,8 +356,10 @@ class Connection:
                 self._postings.withdraw_subscription(command)
             case Deregister():
                 self._postings.withdraw_name()
-            case Subscribe() | Register():
-                return lambda: self._post(command)
+            case Subscribe():
+                return command
+            case Register():
+                return lambda: self._post_name(command)
             case Bad():
                 log.debug("pedro line refused: %s", command.reason)
                 self._refuse()
@@ -321,12 +367,9 @@ class Connection:
         self._answer(command.ack)
         return None
 
-    async def _post(self, command: Subscribe | Register) -> None:
+    async def _post_name(self, command: Register) -> None:
         try:
-            if isinstance(command, Subscribe):
-                await self._postings.post_subscription(command)
-            else:
-                await self._postings.post_name(command)
+            await self._postings.post_name(command)
         except GsgError as error:
             log.info("pedro command not carried out: %s", error)
             self._refuse()

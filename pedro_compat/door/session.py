@@ -21,6 +21,7 @@ from ..dialect import PAPER, Dialect
 from ..lines import DEFAULT_SIZE, LineReader
 from .commands import (
     P2P,
+    SUBSCRIPTION,
     Bad,
     Command,
     Deregister,
@@ -132,6 +133,11 @@ class Session:
     def has_lines(self) -> bool:
         """Whether there are lines that were received and not looked at."""
         return bool(self._lines)
+
+    @property
+    def has_subscription(self) -> bool:
+        """Whether the next line seems to subscribe: it may be refused, or be something else after all."""
+        return bool(self._lines) and self._lines[0] is not None and self._lines[0].startswith(SUBSCRIPTION)
 
     def is_sender(self, command: P2P, from_address: str | None) -> bool:
         """Whether a message names its sender truly, else its answer is 0; ``from_address``: what its ``from_host`` resolves to."""

@@ -18,15 +18,14 @@ from rete.predicates import Between, OneOf, Requirement
 
 from ..terms.terms import Term, Var
 from ..terms.tuples import simple_value
-from .demands import conjuncts, places_of_variables
+from .demands import Places, conjuncts
 
 _ABOVE = (">", ">=")
 _MIRRORED = {">": "<", ">=": "=<", "<": ">", "=<": ">="}
 
 
-def bounds_of(head: Term, body: Term) -> Iterator[tuple[Path, Requirement]]:
-    """What each solution requires at the end of a path."""
-    places = places_of_variables(head)
+def bounds_of(body: Term, places: Places) -> Iterator[tuple[Path, Requirement]]:
+    """What each solution requires at the end of a path, where variables stand at these places."""
     for goal in conjuncts(body):
         if len(goal) != 3:
             continue

@@ -26,7 +26,7 @@ from ..terms.tuples import from_tuple
 from ..terms.unification import MAX_STEPS, Exhausted, TypeFault, Work, unify
 from ..terms.writing import NumberedNames, write
 from .bounds import bounds_of
-from .demands import demands_of
+from .demands import Places, demands_of
 from .failures import Failures
 from .goals import TEST, Instruction, Test, compile_goal, solve
 
@@ -201,9 +201,10 @@ class CoverTest:
     def __init__(self, subscription: Subscription) -> None:
         head = subscription.head
         self.subscription = subscription
-        self.demands = demands_of(head, subscription.body)
+        places: Places = {}
+        self.demands = demands_of(head, subscription.body, places)
         """The constants that a rendezvous may look for before it asks."""
-        self.requires = tuple(bounds_of(head, subscription.body))
+        self.requires = tuple(bounds_of(subscription.body, places))
         """What it requires of numbers, to be looked up in the same way."""
         self._covers = subscription.covers
         self._read = _read_lines[subscription.dialect.name]
@@ -225,11 +226,43 @@ class CoverTest:
         return self._covers(term)
 
 
+class _JustCompiled(dict[str, Subscription]):
+    """Source -> its subscription, from a door of this process: its rendezvous is about to ask, and takes it. What another peer is
+    asked instead stays; where there are more than ``limit``, or longer ones than ``characters`` in all, all are forgotten."""
+
+    limit = 1_024
+    characters = 256 * 1024
+
+    def __init__(self) -> None:
+        self.left = self.characters
+        """Characters that may still be remembered."""
+
+    def remember(self, source: str, subscription: Subscription) -> None:
+        if len(self) >= self.limit or len(source) > self.left:
+            self.clear()
+            self.left = self.characters
+        if len(source) <= self.left and source not in self:
+            self[source] = subscription
+            self.left -= len(source)
+
+    def take(self, source: str) -> Subscription | None:
+        found = self.pop(source, None)
+        if found is not None:
+            self.left += len(source)
+        return found
+
+
+just_compiled = _JustCompiled()
+
+
 def compile_test(source: str) -> CoverTest:
     """The test that :meth:`Subscription.source` describes: the dialect's name and ``covers(Head, Body)``.
 
     Raises BadLine or BadSubscription when it does not.
     """
+    known = just_compiled.take(source)
+    if known is not None:
+        return CoverTest(known)
     name, _, text = source.partition(" ")
     dialect = DIALECTS.get(name)
     if dialect is None:

@@ -30,13 +30,15 @@ MAX_ALTERNATIVES = 8
 """Deepest nesting of alternatives that is looked into."""
 
 Places: TypeAlias = "dict[Var, list[Path]]"
+"""Where variables stand."""
 _Found: TypeAlias = "dict[Path, frozenset[GsgTerm]]"
 _ROOT: Path = ()
 
 
-def demands_of(head: Term, body: Term) -> tuple[Demand, ...]:
-    """The demands of a subscription."""
-    places: Places = {}
+def demands_of(head: Term, body: Term, places: Places | None = None) -> tuple[Demand, ...]:
+    """The demands of a subscription. ``places``, where it is given, is told where the head has its variables, but for those inside
+    lists, which stand at no one place."""
+    places = {} if places is None else places
     found: _Found = {}
     for path, constant in _constants(head, _ROOT, places):
         found.setdefault(path, frozenset((constant,)))
@@ -44,14 +46,6 @@ def demands_of(head: Term, body: Term) -> tuple[Demand, ...]:
         found[path] = _both(found[path], constants) if path in found else constants
     made = [Demand(path, tuple(constants)) for path, constants in found.items() if len(constants) <= MAX_CONSTANTS]
     return tuple(made[:MAX_DEMANDS])
-
-
-def places_of_variables(head: Term) -> Places:
-    """Where the head has its variables, but for those inside lists, which stand at no one place."""
-    places: Places = {}
-    for _ in _constants(head, _ROOT, places):
-        pass
-    return places
 
 
 def _both(some: frozenset[GsgTerm], others: frozenset[GsgTerm]) -> frozenset[GsgTerm]:

@@ -8,6 +8,7 @@ each fact would meet every query, and each query would hold tokens that others h
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 from ..algebra import Algebra, Basic, Exists, Extend, Filter, Join, LeftJoin, Minus, Path, Slice, Union, Values, of_group, parts_of
@@ -32,22 +33,29 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
     itself.
     """
     tree = of_group(body)
-    in_patterns = frozenset[str]().union(*map(parameters, _each(tree, Basic | Path)))
-    others = parameters(tree) - in_patterns
-    limits = frozenset(_limits(tree))
-    if in_patterns:
+    others, limits, any_in_patterns = _outside_patterns(tree)
+    if any_in_patterns:
         others -= limits
     if others - limits and not by_feed:
         functions = list(_functions(tree))
         inline = [each for each in _each(tree, Values) if parameters(each)]
         is_found = (
-            bool(in_patterns)
+            any_in_patterns
             or any(set(in_scope(each)) & _names_of_conditions(tree) for each in inline)
             or any(_is_looked_up(function, names, arguments) for function, names in functions)
         )
         if is_found or (sum(1 for _ in conditions_of(tree)) == 1 and all(_is_made_at_once(*each) for each in functions)):
             others = others.difference(limits, *map(parameters, inline), *(function.names for function, _ in functions))
     return frozenset(Parameter.of_name(name).number for name in others)
+
+
+@lru_cache(maxsize=1_024)
+def _outside_patterns(tree: Algebra) -> tuple[frozenset[str], frozenset[str], bool]:
+    """The parameters that stand in no condition, and at no end of a path; those among them that are limits; and whether others do
+    stand there."""
+    everywhere = parameters(tree)
+    in_patterns = frozenset[str]().union(*map(parameters, _each(tree, Basic | Path)))
+    return everywhere - in_patterns, frozenset(_limits(tree)), bool(in_patterns)
 
 
 def _each(tree: Algebra, kind: object) -> Iterator[Algebra]:

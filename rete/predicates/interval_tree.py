@@ -70,7 +70,7 @@ class IntervalTree(Generic[Thing]):
                 return
             path.append(node)
             node = node.left if side < 0 else node.right
-        made = _Node[Thing](low, high, _priority())
+        made: _Node[Thing] = _Node(low, high, _priority())
         made.things[thing] = None
         self._hang(made, path)
 

@@ -60,7 +60,7 @@ class TestIndex(Generic[Place, Thing]):
             if wanted:
                 self._without_room[thing] = None
             return
-        at, requirement = min(possible, key=self._cost)
+        at, requirement = min(possible, key=self._cost) if len(possible) > 1 else possible[0]
         self.by_place.setdefault(at, ValueIndex()).insert(requirement, thing)
         self._waits_at[thing] = at, requirement
         del self.tried[thing]
@@ -95,6 +95,9 @@ _EMPTY: ValueIndex[Any] = ValueIndex()  # Any: nothing is in it
 
 def intersect_bounds(required: Iterable[Required[Place]]) -> list[Required[Place]]:
     """The same with one requirement for all bounds on one value."""
+    required = list(required)
+    if len(required) < 2:
+        return required
     found: dict[tuple[Place, tuple[object, ...]], Requirement] = {}
     for place, requirement in required:
         # Bounds of one view meet; what is required otherwise stands for itself.

@@ -38,7 +38,9 @@ class ValueIndex(Generic[Thing]):
 
     def has_room(self, requirement: Requirement) -> bool:
         """Whether something may wait under a requirement."""
-        more = sum(_is_computed(part.view) and part.view not in self._by_view for part in requirement)
+        more = 0
+        for part in requirement:
+            more += part.view not in self._by_view and _is_computed(part.view)
         return not more or self._computed + more <= MAX_VIEWS
 
     def cost(self, requirement: Requirement) -> tuple[int, int]:

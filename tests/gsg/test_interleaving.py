@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from gsg import interleaving
-from gsg.interleaving import SWITCH_S, in_thread, interleaved, shorten_collections
+from gsg.interleaving import SWITCH_S, YOUNG_OBJECTS, in_thread, interleaved, shorten_collections
 
 
 def test_threads_take_turns_more_often_until_the_last_work_is_done() -> None:
@@ -74,11 +74,20 @@ def test_no_collection_walks_more_than_what_was_made_lately(collections: list[di
 
     for _ in range(300_000):
         held.append([held])
-        if collections and collections.pop()["generation"] == 2:
+        if collections and collections.pop():
             most = max(most, len(gc.get_objects()))
 
     assert 0 < most < 60_000
     assert gc.get_freeze_count() > 200_000
+
+
+def test_an_object_is_walked_once(collections: list[dict[str, int]]) -> None:
+    held: list[list[object]] = []
+
+    for _ in range(300_000):
+        held.append([held])
+
+    assert 0 < len(collections) <= 300_000 // YOUNG_OBJECTS + 1
 
 
 def test_a_cycle_that_was_frozen_is_found_in_the_end(collections: list[dict[str, int]], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -244,10 +244,12 @@ async def test_turn_that_fails_has_what_it_delivered_before_written_and_what_oth
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with doors(1) as [(peer, door)]:
-        heard, subscriber = Socket(), await WireClient.connect(door.port)
-        listening = door.connection(heard, Socket())
+        heard, subscribed = Socket(), Socket()
+        listening = door.connection(heard, subscribed)
         listening.received(b"subscribe(f(_),true,7)\n")
-        await subscriber.send("nothing")
+        async with asyncio.timeout(10):
+            while not subscribed.written:  # noqa: ASYNC110  # the door has no business telling tests
+                await asyncio.sleep(0)
         flash_here = peer.flash_here
 
         def fail_after(events: Any, *, via: Any = None) -> None:

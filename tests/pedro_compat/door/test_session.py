@@ -22,6 +22,7 @@ from pedro_compat import (
     decode,
     delivery,
 )
+from pedro_compat.terms.terms import Frozen, Var
 
 DIALECTS = pytest.mark.parametrize("dialect", [PAPER, V1_14], ids=["paper", "1.14"])
 
@@ -184,6 +185,21 @@ def test_line_is_neither_command_nor_notification(dialect, line):
 @DIALECTS
 def test_line_is_a_notification(dialect, line):
     assert isinstance(decode(line, dialect), Notify)
+
+
+@DIALECTS
+@pytest.mark.parametrize("line", ["subscribe(f(X),X > 1,7)", "subscribe ( f(X) , X > 1 , 7 )", "(subscribe(f(X),X > 1,7))"])
+def test_variables_of_a_subscription_are_bound_however_it_is_written(dialect, line):
+    command = decode(line, dialect)
+
+    assert [command.subscription.covers(term) for term in (("f", 1), ("f", 2))] == [False, True]
+
+
+@DIALECTS
+def test_line_that_begins_as_a_subscription_may_be_a_notification_with_variables_of_one(dialect):
+    functor, (_, _, variable, _), _ = decode("subscribe(a,X,1) + b", dialect).term
+
+    assert (functor, type(variable)) == ("+", Var if dialect.notification_variables_bind else Frozen)
 
 
 def test_list_is_a_notification_in_the_paper_only():

@@ -22,6 +22,7 @@ from pedro_compat import (
     to_tuple,
     write,
 )
+from pedro_compat.goals.covers import _JustCompiled, just_compiled
 from pedro_compat.terms.unification import MAX_STEPS
 
 F = Symbol("f")
@@ -171,3 +172,37 @@ def test_counters_say_why_nothing_was_covered():
 def test_source_that_is_none_is_refused(source):
     with pytest.raises((BadLine, BadSubscription)):
         compile_test(source)
+
+
+def test_what_a_door_has_just_compiled_is_taken_once_and_not_read_again() -> None:
+    made, known = subscription("f(X),X > 1", PAPER), _JustCompiled()
+    known.remember(made.source(), made)
+
+    assert [known.take(made.source()) for _ in range(2)] == [made, None]
+
+
+def test_of_what_a_door_has_just_compiled_all_is_forgotten_where_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_JustCompiled, "limit", 2)
+    monkeypatch.setattr(_JustCompiled, "characters", 100)
+    made, known = subscription("f(X),X > 1", PAPER), _JustCompiled()
+
+    for source in ("a", "b", "c"):
+        known.remember(source, made)
+    by_number = list(known)
+    known.remember("d" * 99, made)
+    by_characters = [len(source) for source in known]
+    known.remember("e" * 2, made)
+    known.remember("f" * 101, made)
+
+    assert (by_number, by_characters, list(known), known.left) == (["c"], [1, 99], [], 100)
+
+
+def test_test_of_what_a_door_has_just_compiled_is_that_of_its_source() -> None:
+    made = subscription("f(kitchen,X),X > 1", PAPER)
+    read = compile_test(made.source())
+    just_compiled.remember(made.source(), made)
+
+    known = compile_test(made.source())
+
+    assert known.subscription is made
+    assert (known.demands, known.requires) == (read.demands, read.requires)
