@@ -27,8 +27,8 @@ Where SPARQL leaves the answer open, the text is such that it does not matter:
   bound for BOUND, though for nothing else.
 * BIND within EXISTS has names of its own. One that the outside gives a value is a variable no more (18.6), so nothing can be bound
   to it; pyoxigraph takes the pattern as if it could.
-* A name is not asked to equal a number where a path may have no steps: pyoxigraph gives the path that very term, and leaves out
-  equal numbers of other types.
+* A name is not asked to equal a number, or another name, where a path may have no steps: pyoxigraph gives the path that very term,
+  and leaves out equal numbers of other types.
 * An OPTIONAL holds no UNION together with an OPTIONAL of its own. That one is evaluated by itself (18.6), so that a name of the
   outside may keep its row from being joined; pyoxigraph, where something is joined behind it, gives it that name from outside.
 * REDUCED (18.5) stands at the outside only and without LIMIT, where the test knows the least and the most that may come.
@@ -90,6 +90,7 @@ class Piece:
 _EQUALS_NUMBER = re.compile(
     r"""(?<=[ (]\d) = (?=\?)|(?<=(?:decimal|integer)) = (?=\?)|(?<=double) = (?=\?)| = (?=\d|"[-\d.eE]+"\^\^)"""
 )
+_EQUALS_NAME = re.compile(r" = (?=\?)")
 _ALTERNATIVES = re.compile(f"{OURS}([^{THEIRS}]*){THEIRS}([^{END}]*){END}")
 
 
@@ -486,4 +487,6 @@ def queries(draw: st.DrawFn) -> Asked:
     text = parts[0] + "".join(f"<{SLOT}{number}>{part}" for number, part in enumerate(parts[1:]))
     copies = draw(_choices(len(parts) - 1)) if len(parts) > 1 else [()]
     asked = Asked(kind, PROLOGUE + text, tuple(copies), reduced)
-    return replace(asked, text=_EQUALS_NUMBER.sub(" >= ", asked.text)) if asked.may_stand_still else asked
+    if not asked.may_stand_still:
+        return asked
+    return replace(asked, text=_EQUALS_NAME.sub(" != ", _EQUALS_NUMBER.sub(" >= ", asked.text)))
