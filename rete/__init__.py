@@ -13,7 +13,7 @@ from .alpha import TemplateTable
 from .chain import AnyTemplate, chain_of
 from .compile.canonical import Canonical, canonical
 from .compile.memories import memories_of
-from .compile.sharing import can_share
+from .compile.sharing import can_share, open_templates
 from .compile.substitution import bound, conditions_of, replaced
 from .conditions import (
     MAX_CONDITIONS,
@@ -64,5 +64,6 @@ __all__ = [
     "chain_of",
     "conditions_of",
     "memories_of",
+    "open_templates",
     "replaced",
 ]

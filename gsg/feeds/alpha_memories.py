@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import rete
 
-from ..tuples.terms import Tuple
+from ..tuples.features import Template
+from ..tuples.terms import Term, Tuple
 from .alpha_memory import AlphaMemory
+
+
+class LeavingFacts:
+    """The facts of an alpha memory that nobody asks for any more, as far as they are in that of a template with parameters still:
+    where they are many they leave it in several turns."""
+
+    __slots__ = ("alpha", "done", "left")
+
+    def __init__(self, alpha: rete.AlphaSpec, facts: list[Tuple]) -> None:
+        self.alpha = alpha
+        self.left = facts
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when none are left: before, the memory is not set up again."""
+
+    @property
+    def template(self) -> Template:
+        """What they match."""
+        return self.alpha.template
+
+    def facts(self) -> Iterator[Tuple]:
+        """Those that are left."""
+        return iter(self.left)
+
+    def size(self) -> int:
+        """How many are left."""
+        return len(self.left)
 
 
 class AlphaMemories(dict[rete.AlphaSpec, AlphaMemory]):
@@ -20,6 +48,8 @@ class AlphaMemories(dict[rete.AlphaSpec, AlphaMemory]):
 
     def __init__(self) -> None:
         self.of_intervals: dict[rete.AlphaSpec, tuple[AlphaMemory, ...]] = {}
+        self.leaving: dict[rete.AlphaSpec, LeavingFacts] = {}
+        """Bounded by the memories that there were, each of which goes within moments."""
 
     def of(self, alpha: rete.AlphaSpec) -> tuple[AlphaMemory, ...]:
         """Those of one that somebody asks for; none for another one."""
@@ -52,6 +82,10 @@ class AlphaMemories(dict[rete.AlphaSpec, AlphaMemory]):
         known = memories and all(memory.ready is True for memory in memories)
         return sum(memory.size() for memory in memories) if known else None
 
+    def size_alike(self, template: rete.OpenTemplate[Term]) -> int:
+        """How many facts there are of all conditions that are one with other constants, whatever tests they make."""
+        return sum(memory.size() for memory in self.values() if template.covers(memory.template))
+
     def facts_like(self, condition: rete.Condition | rete.AlphaSpec) -> list[Tuple]:
         """The facts of all memories of a condition, whatever tests they make."""
         each = chain(self, self.of_intervals)
@@ -61,9 +95,11 @@ class AlphaMemories(dict[rete.AlphaSpec, AlphaMemory]):
             return list(self.facts(alike[0]))
         return list({fact: None for alpha in alike for fact in self.facts(alpha)})
 
-    def _covered_by(self, alpha: rete.AlphaSpec) -> list[AlphaMemory]:
+    def _covered_by(self, alpha: rete.AlphaSpec) -> Sequence[AlphaMemory | LeavingFacts]:
         template = alpha.template
         if isinstance(template, rete.OpenTemplate):
-            alike = (memory for kept, memory in self.items() if (kept.tests, kept.window) == (alpha.tests, alpha.window))
+            made = alpha.tests, alpha.window
+            kept: Iterator[AlphaMemory | LeavingFacts] = chain(self.values(), self.leaving.values())
+            alike = (memory for memory in kept if (memory.alpha.tests, memory.alpha.window) == made)
             return [memory for memory in alike if template.covers(memory.template)]
-        return list(self.of(alpha))
+        return self.of(alpha)

@@ -19,6 +19,9 @@ from .resync import Resync
 
 log = logging.getLogger(__name__)
 
+LEAVING_FACTS = 2_000
+"""Facts of a memory that nobody asks for any more which leave in one turn: some milliseconds."""
+
 
 class FactReader(Protocol):
     """Whoever uses alpha memories."""
@@ -34,7 +37,8 @@ class IncomingFacts:
     """The facts that feeds bring to one peer.
 
     ``settle_union(memory, facts, had)``: facts have come or gone in a feed of a memory that all peers feed; it ``had`` some, with
-    these stamps, that are not in it any more.
+    these stamps, that are not in it any more. ``leave(memory, facts)``: nobody asks for a memory any more that had these, of which
+    :meth:`tell_reader` is to be told.
     """
 
     def __init__(
@@ -43,22 +47,27 @@ class IncomingFacts:
         order: OrderedDelivery,
         resync: Resync,
         settle_union: Callable[[AlphaMemory, Iterable[Tuple], Mapping[Tuple, int]], None],
+        leave: Callable[[AlphaMemory, list[Tuple]], None],
     ) -> None:
         self._reader = reader
         self._order = order
         self._resync = resync
         self._settle_union = settle_union
+        self._leave = leave
 
     def take_snapshot(self, link: PeerLink, source: Source, part: Snapshot) -> None:
         """A part of a feed's stored facts has come, and was checked."""
         self._resync.note_part(link)
         before, memory = source.facts, source.memory
         is_alone = memory.union is None and len(memory.sources) == 1 and not source.is_replaced
-        differences = source.feed.take_part(part, is_heard=not is_alone or self._reader.is_fed(memory.alpha))
+        is_heard = not is_alone or self._reader.is_fed(memory.alpha)
+        differences = source.feed.take_part(part, is_heard=is_heard, in_parts=is_alone and source.loading is not None)
         if differences is None:
             return
         if memory.union is None:
             self.tell_reader(memory, memory.changes_from(source, differences))
+            if not part.last:
+                return
         else:
             for fact, stamp in zip(part.went, part.went_stamps, strict=True):
                 memory.union.note_retraction(fact, stamp)
@@ -100,7 +109,11 @@ class IncomingFacts:
         memory = source.memory
         # Where nobody uses the memory any more, one of a template with parameters may have its facts still.
         if memory.union is None and (memory.users or self._reader.is_fed(memory.alpha)):
-            self.tell_reader(memory, memory.remove_feed(source))
+            if memory.users or len(memory.sources) > 1 or len(source.facts) <= LEAVING_FACTS:
+                self.tell_reader(memory, memory.remove_feed(source))
+            else:
+                self._leave(memory, list(source.facts))
+                memory.sources = ()
             return
         memory.sources = memory.other_sources(source)
         if memory.union is not None:

@@ -5,7 +5,8 @@
                                                     └── deltas, in sequence
 
 A snapshot replaces what was there; it is expressed as differences, so that a re-synchronised feed costs its readers only what
-changed meanwhile. Deltas that come before the snapshot is whole belong to an older one and are not looked at.
+changed meanwhile. Deltas that come before the snapshot is whole belong to an older one and are not looked at. Where nothing was
+there, each part may be told as it comes: all of a large snapshot at once would keep others waiting.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class SequenceHole(PeerMisbehaved):
 class AlphaFeed:
     """The facts of one template from one rendezvous."""
 
-    __slots__ = ("_parts", "expected", "facts", "number", "round", "state")
+    __slots__ = ("_in_parts", "_parts", "expected", "facts", "number", "round", "state")
 
     def __init__(self, number: int, facts: dict[Tuple, int] | None = None) -> None:
         self.number = number
@@ -48,24 +49,32 @@ class AlphaFeed:
         """Counts snapshots: what came before one that has begun is part of it."""
         self._parts: dict[Tuple, int] = {}
         """Of a snapshot that is not whole. Bounded by what its rendezvous holds, as ``facts`` are."""
+        self._in_parts = False
+        """Whether they are ``facts`` as they come."""
         self.expected = 0
         """The sequence number of the next deltas."""
 
-    def take_part(self, part: Snapshot, *, is_heard: bool = True) -> Differences | None:
+    def take_part(self, part: Snapshot, *, is_heard: bool = True, in_parts: bool = False) -> Differences | None:
         """One part of a snapshot; the differences to what was there once it is whole, None before. Where nobody hears of them, they
-        are left out."""
+        are left out. ``in_parts``: where nothing was there, those of each part as it comes."""
         if part.first:
             self._parts = {}
             self.round += 1
             self.state = FeedState.LOADING
+            self._in_parts = in_parts and not self.facts
         elif self.state is not FeedState.LOADING:
             return None
-        self._parts.update(zip(part.facts, part.stamps, strict=True) if part.stamps else dict.fromkeys(part.facts, 0))
+        stamped = zip(part.facts, part.stamps, strict=True) if part.stamps else dict.fromkeys(part.facts, 0)
+        if part.last:
+            self.state = FeedState.LIVE
+            self.expected = part.sequence
+        if self._in_parts:
+            self.facts.update(stamped)
+            return [(fact, 1) for fact in part.facts] if is_heard else []
+        self._parts.update(stamped)
         if not part.last:
             return None
         before, self.facts, self._parts = self.facts, self._parts, {}
-        self.state = FeedState.LIVE
-        self.expected = part.sequence
         if not is_heard:
             return []
         gone: Differences = [(fact, -1) for fact in before if fact not in self.facts]

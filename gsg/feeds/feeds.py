@@ -28,15 +28,16 @@ from ..placement.rules import NOWHERE, Anchor
 from ..rendezvous.broken_links import BACK_S
 from ..rendezvous.condition_tests import test_of
 from ..tuples.features import Template, alpha_of
+from ..tuples.terms import Tuple
 from ..wire.exchange import Exchange, Leaving, LinkBroke, PeerLink, show
 from ..wire.messages import Deltas, Gap, Happened, Missed, Moved, Passed, RemoveCondition, Snapshot, Test
-from .alpha_memories import AlphaMemories
+from .alpha_memories import AlphaMemories, LeavingFacts
 from .alpha_memory import AlphaMemory, OnEvent, Source
 from .by_heads.heads import Heads
 from .by_heads.part_feeds import HeadWay, PartLinks, PartSource, comes_by, is_of, passed_on
 from .establishing import Establishing
 from .events import IncomingEvents, Joins
-from .facts import FactReader, IncomingFacts
+from .facts import LEAVING_FACTS, FactReader, IncomingFacts
 from .feeding_links import BrokenFeeds, FeedingLinks
 from .intervals import Intervals, intervals_of
 from .ordered_delivery import OrderedDelivery
@@ -99,7 +100,13 @@ class Feeds:
         self.order = OrderedDelivery(self._parts.ways_from, self.standbys.links_from, self.events)
         """What decides whose turn it is."""
         self.resync = Resync(self.order, start_task, lambda source: self.replacing.start_replacing(source))
-        self._facts = IncomingFacts(matcher, self.order, self.resync, lambda *changes: self._unanchored.apply_changes(*changes))
+        self._facts = IncomingFacts(
+            matcher,
+            self.order,
+            self.resync,
+            lambda *changes: self._unanchored.apply_changes(*changes),
+            self._begin_leaving,
+        )
         self.staleness = Staleness(matcher.note_stale)
         """What could not be set up anew for some time."""
         self._establishing = Establishing(
@@ -192,6 +199,9 @@ class Feeds:
         Raises PeerUnreachable after ATTEMPTS, or Refused.
         """
         while memory.ready is not True:
+            if (leaving := self.memories.leaving.get(memory.alpha)) is not None:
+                await asyncio.wait([leaving.done])
+                continue
             if isinstance(memory.ready, asyncio.Future):
                 await asyncio.wait([memory.ready])
                 continue
@@ -378,6 +388,21 @@ class Feeds:
         for link in (source.link, source.rendezvous) if isinstance(source, PartSource) else (source.link,):
             with contextlib.suppress(PeerUnreachable):  # the rendezvous drops the feeds of a link that is gone
                 link.send(RemoveCondition(number))
+
+    def _begin_leaving(self, memory: AlphaMemory, facts: list[Tuple]) -> None:
+        leaving = self.memories.leaving[memory.alpha] = LeavingFacts(memory.alpha, facts)
+        self._start_task(self._leave(memory, leaving))
+
+    async def _leave(self, memory: AlphaMemory, leaving: LeavingFacts) -> None:
+        """Facts of a memory that nobody asks for any more leave in turns."""
+        try:
+            while leaving.left:
+                self._facts.tell_reader(memory, [(fact, -1) for fact in leaving.left[-LEAVING_FACTS:]])
+                del leaving.left[-LEAVING_FACTS:]
+                await asyncio.sleep(0)
+        finally:
+            del self.memories.leaving[memory.alpha]
+            leaving.done.set_result(None)
 
     def _end_broken_ways(self, ways: Mapping[HeadWay, Collection[PartSource]]) -> None:
         """One of both links of these ways broke a while ago, by which these feeds came: another feed may come by one again."""

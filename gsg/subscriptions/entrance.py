@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import rete
 from rete.production import Listener
 
 from ..languages.query import MAX_TOKENS, Query, cross_products_of, enter, refusing_bad_queries
 from ..languages.rows import Row
-from ..tuples.terms import Tuple
+from ..tuples.terms import Term, Tuple
 
 SHARE_FROM = 8
 """Queries of one template that are entered each by itself; further ones share a network. That has the facts of all their constants:
@@ -25,28 +26,41 @@ class Entrance:
     they cannot share. Queries are of one template however they are written (:mod:`rete.compile.canonical`).
     """
 
-    def __init__(self, network: rete.Network) -> None:
+    def __init__(self, network: rete.Network, alike: Callable[[rete.OpenTemplate[Term]], int] = lambda template: 0) -> None:
+        """``alike`` counts the facts of all conditions that are one with other constants."""
         self._network = network
+        self._alike = alike
         self._alone: dict[rete.Production, Query] = {}
         self._counts: Counter[tuple[object, tuple[str, ...]]] = Counter()
         self._forms: dict[tuple[object, tuple[str, ...]], rete.Canonical] = {}
         """By body and names of rows: the form of templates whose queries may differ in all of their constants. Limit: MAX_KNOWN, of
         queries as long as they may be; the oldest goes."""
+        self._too_full: set[tuple[object, tuple[str, ...]]] = set()
+        """Templates whose first shared network would have had more facts at once than may be: their queries stay by themselves.
+        Limit: MAX_KNOWN, where all are forgotten."""
 
     def enter(
         self, query: Query, listener: Listener, max_tokens: int = MAX_TOKENS, at_once: int = rete.UNLIMITED
     ) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
         """Add a query; returns it and the rows that hold already.
 
-        Raises BadQuery and TooManyTokens; rete.TakesLong where a query that is entered by itself takes more than ``at_once`` steps.
+        Raises BadQuery and TooManyTokens; rete.TakesLong where it takes more than ``at_once`` steps.
         """
         return self.enter_template(self.as_template(query), listener, max_tokens, at_once)
 
     def enter_template(
-        self, like: Query, listener: Listener, max_tokens: int = MAX_TOKENS, at_once: int = rete.UNLIMITED
+        self,
+        like: Query,
+        listener: Listener,
+        max_tokens: int = MAX_TOKENS,
+        at_once: int = rete.UNLIMITED,
+        facts: Callable[[], int] = lambda: 0,
     ) -> tuple[rete.Production, list[tuple[Tuple, int]]]:
-        """The same of a query that is as :meth:`as_template` has it."""
-        if like.arguments and self._is_shared(like):
+        """The same of a query that is as :meth:`as_template` has it. ``facts`` counts those of the conditions with its arguments:
+        in a shared network all of them are looked at in one go."""
+        if like.arguments and self._is_shared(like, at_once):
+            if at_once != rete.UNLIMITED and (found := facts()) > at_once:
+                raise rete.TakesLong(found, at_once, None)
             with refusing_bad_queries():
                 return self._network.subscribe_template(like.body, like.arguments, like.select, listener, max_tokens=max_tokens)
         production = enter(self._network, like.bound(), listener, max_tokens=max_tokens, at_once=at_once)
@@ -77,12 +91,21 @@ class Entrance:
                 del self._forms[next(iter(self._forms))]
         return Query(form.body, form.select, tuple([query.arguments[number] for number in form.arguments]))
 
-    def _is_shared(self, query: Query) -> bool:
+    def _is_shared(self, query: Query, at_once: int) -> bool:
         if self._network.has_template(query.body, query.arguments, query.select):
             return True
+        template = query.body, query.select
+        if self._counts[template] + 1 < SHARE_FROM or template in self._too_full:
+            return False
         # A product is not shared: one that explodes is stopped in the middle of a fact only where it is alone.
-        enough = self._counts[query.body, query.select] + 1 >= SHARE_FROM
-        return enough and rete.can_share(query.body) and not cross_products_of(query.body)
+        if not rete.can_share(query.body) or cross_products_of(query.body):
+            return False
+        if at_once != rete.UNLIMITED and sum(map(self._alike, rete.open_templates(query.body))) > at_once:
+            if len(self._too_full) >= MAX_KNOWN:
+                self._too_full.clear()
+            self._too_full.add(template)
+            return False
+        return True
 
     def leave(self, production: rete.Production) -> None:
         """Remove a query."""

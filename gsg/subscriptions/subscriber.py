@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 
 import rete
@@ -44,7 +45,7 @@ class Subscriber:
         """What keeps the memories of the queries."""
         memories = self.feeds.memories
         self._network = rete.Network(memories.facts, memories.size, by_feed=True, on_end=self._too_large)
-        self._entrance = Entrance(self._network)
+        self._entrance = Entrance(self._network, memories.size_alike)
         self._full_windows = FullWindows(self._network)
         self._long = LongQueries(memories.facts, self._too_large)
         self._standing: dict[rete.Production, StandingQuery] = {}
@@ -109,7 +110,8 @@ class Subscriber:
             with suppress(rete.TakesLong):
                 like = like or self._entrance.as_template(query)
                 at_once = rete.UNLIMITED if waits else AT_ONCE
-                return self._entrance.enter_template(like, standing.tell_changes, max_tokens, at_once)
+                facts = partial(_facts_of_arguments, like, memories)
+                return self._entrance.enter_template(like, standing.tell_changes, max_tokens, at_once, facts)
         entered = await self._long.enter(query, standing.alphas, standing.tell_changes, max_tokens)
         standing.long = self._long
         return entered
@@ -307,6 +309,12 @@ class Subscriber:
         self._expiry = None
         self._network.expire(self._now())
         self._expire_later()
+
+
+def _facts_of_arguments(like: Query, memories: Iterable[AlphaMemory]) -> int:
+    """How many facts there are of those conditions of a query that have its arguments."""
+    templates = rete.open_templates(like.body)
+    return sum(memory.size() for memory in memories if any(template.covers(memory.template) for template in templates))
 
 
 def _add(asking: dict[AlphaMemory, dict[StandingQuery, None]], standing: StandingQuery) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..algebra import Algebra, Basic, Exists, Extend, Filter, Join, LeftJoin, Minus, Path, Slice, Union, Values, of_group, parts_of
 from ..conditions import Group, OpenTemplate, Parameter, is_parameter
@@ -22,6 +22,11 @@ from .substitution import conditions_of
 def can_share(body: Group | Algebra) -> bool:
     """Whether queries of this template can have one network. A window is one of events with the query's own constants."""
     return not any(condition.window and isinstance(condition.template, OpenTemplate) for condition in conditions_of(body))
+
+
+def open_templates(body: Group | Algebra) -> set[OpenTemplate[Any]]:  # Any: constants are opaque to this package
+    """What is left of the conditions in which queries of this template differ."""
+    return {condition.template for condition in conditions_of(body) if isinstance(condition.template, OpenTemplate)}
 
 
 def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) -> frozenset[int]:

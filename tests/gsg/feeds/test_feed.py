@@ -40,6 +40,24 @@ def test_a_feed_waits_until_its_snapshot_is_whole() -> None:
     assert (feed.state, list(feed.facts)) == (FeedState.LIVE, [A, B, C])
 
 
+def test_where_nothing_was_there_each_part_may_be_told_as_it_comes() -> None:
+    feed = AlphaFeed(1)
+
+    assert feed.take_part(snapshot(A, last=False), in_parts=True) == [(A, 1)]
+    assert feed.take_part(snapshot(B, first=False), in_parts=True) == [(B, 1)]
+    assert (feed.state, list(feed.facts)) == (FeedState.LIVE, [A, B])
+    assert feed.take_part(snapshot(B, last=False), in_parts=True) is None
+    assert feed.take_part(snapshot(C, first=False), in_parts=True) == [(A, -1), (C, 1)]
+
+
+def test_parts_that_were_told_are_what_was_there_when_a_snapshot_begins_anew() -> None:
+    feed = AlphaFeed(1)
+
+    assert feed.take_part(snapshot(A, last=False), in_parts=True) == [(A, 1)]
+    assert feed.take_part(snapshot(B, last=False), in_parts=True) is None
+    assert feed.take_part(snapshot(C, first=False), in_parts=True) == [(A, -1), (B, 1), (C, 1)]
+
+
 def test_differences_of_which_nobody_hears_are_left_out() -> None:
     feed = AlphaFeed(1)
 

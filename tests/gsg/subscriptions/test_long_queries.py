@@ -15,9 +15,12 @@ import gsg
 import rete
 from gsg import LiveSubscription, Peer, Symbol, TooManyTokens
 from gsg.feeds.alpha_memory import AlphaMemory
+from gsg.feeds.facts import LEAVING_FACTS
 from gsg.languages import parse_query
+from gsg.languages.parse_cache.shapes import DECIDE_AT
 from gsg.languages.query import alphas, enter
 from gsg.subscriptions import long_queries, subscriber
+from gsg.subscriptions.entrance import SHARE_FROM
 from gsg.subscriptions.long_queries import LongQueries
 from gsg.tuples.terms import Tuple
 
@@ -412,6 +415,53 @@ def test_at_a_peer_a_thread_enters_what_takes_long(monkeypatch: pytest.MonkeyPat
             await peer.retract([(0, P, 0)])
 
             assert [sum(product.rows().values()) for product in products] == [59 * 60] * 3
+
+    asyncio.run(work())
+
+
+def test_at_a_peer_like_queries_share_a_network_only_where_that_is_soon_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        monkeypatch.setattr(subscriber, "AT_ONCE", 1_000)
+        async with Peer(("127.0.0.1", 0)) as peer:
+            entrance = peer._parts.subscriber._entrance
+            await peer.insert([(n, P, f"few {n % 40}") for n in range(80)] + [(n, P, "many") for n in range(1_001)])
+            await peer.insert([(n, Q, f"some {n % 20}") for n in range(2_000)])
+
+            few = [await peer.subscribe(f'(?x, p, "few {n}")') for n in range(DECIDE_AT + SHARE_FROM + 1)]
+            many = await peer.subscribe('(?x, p, "many")')
+            some = [await peer.subscribe(f'(?x, q, "some {n}")') for n in range(DECIDE_AT + SHARE_FROM + 1)]
+
+            assert [len(one.rows()) for one in (few[-1], many, some[-1])] == [2, 1_001, 100]
+            shared = [entrance.count_sharing(parse_query(text)) for text in ('(?x, p, "few 0")', '(?x, q, "some 0")')]
+            assert [count > 0 for count in shared] == [True, False]
+            assert [made.text for made in peer._parts.subscriptions if made.long is not None] == ['(?x, p, "many")']
+            await many.close()
+
+    asyncio.run(work())
+
+
+def test_many_facts_come_to_a_shared_network_and_leave_it_in_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> None:
+        async with Peer(("127.0.0.1", 0)) as peer:
+            await peer.insert([(n, P, f"few {n % 40}") for n in range(80)] + [(n, P, "many") for n in range(10_001)])
+            few = [await peer.subscribe(f'(?x, p, "few {n}")') for n in range(DECIDE_AT + SHARE_FROM + 1)]
+            reader = peer._parts.subscriber
+            told: list[int] = []
+            change = reader._network.change_memory
+            monkeypatch.setattr(
+                reader._network, "change_memory", lambda alpha, changes: (told.append(len(changes)), change(alpha, changes))
+            )
+
+            many = await peer.subscribe('(?x, p, "many")')
+            await many.close()
+            assert [leaving.size() for leaving in reader.feeds.memories.leaving.values()] == [10_001]
+            again, others = await asyncio.gather(peer.subscribe('(?x, p, "many")'), peer.subscribe('(?y, p, "many"), (?y, ?q, ?z)'))
+
+            assert (len(again.rows()), len(others.rows()), len(few[0].rows())) == (10_001, 10_081, 2)
+            assert max(told) <= LEAVING_FACTS
+            assert sum(told) >= 3 * 10_001
+            await peer.retract([(0, P, "many")])
+            assert len(again.rows()) == 10_000
 
     asyncio.run(work())
 
