@@ -51,19 +51,19 @@ class AlphaMemories(dict[rete.AlphaSpec, AlphaMemory]):
         self.leaving: dict[rete.AlphaSpec, LeavingFacts] = {}
         """Bounded by the memories that there were, each of which goes within moments."""
 
-    def of(self, alpha: rete.AlphaSpec) -> tuple[AlphaMemory, ...]:
+    def memories_of(self, alpha: rete.AlphaSpec) -> tuple[AlphaMemory, ...]:
         """Those of one that somebody asks for; none for another one."""
         memory = self.get(alpha)
         return self.of_intervals.get(alpha, ()) if memory is None else (memory,)
 
-    def keep(self, memories: tuple[AlphaMemory, ...]) -> None:
+    def keep_memories(self, memories: tuple[AlphaMemory, ...]) -> None:
         """Those of one that nobody asked for until now."""
         if memories[0].interval is None:
             self[memories[0].alpha] = memories[0]
         else:
             self.of_intervals[memories[0].alpha] = memories
 
-    def forget(self, alpha: rete.AlphaSpec) -> None:
+    def forget_memories(self, alpha: rete.AlphaSpec) -> None:
         """Nobody asks for it any more."""
         self.pop(alpha, None)
         self.of_intervals.pop(alpha, None)
@@ -78,7 +78,7 @@ class AlphaMemories(dict[rete.AlphaSpec, AlphaMemory]):
 
     def known_size(self, alpha: rete.AlphaSpec) -> int | None:
         """How many facts there are, where somebody asks for this alpha memory already."""
-        memories = self.of(alpha)
+        memories = self.memories_of(alpha)
         known = memories and all(memory.ready is True for memory in memories)
         return sum(memory.size() for memory in memories) if known else None
 
@@ -102,4 +102,4 @@ class AlphaMemories(dict[rete.AlphaSpec, AlphaMemory]):
             kept: Iterator[AlphaMemory | LeavingFacts] = chain(self.values(), self.leaving.values())
             alike = (memory for memory in kept if (memory.alpha.tests, memory.alpha.window) == made)
             return [memory for memory in alike if template.covers(memory.template)]
-        return self.of(alpha)
+        return self.memories_of(alpha)

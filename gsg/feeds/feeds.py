@@ -150,7 +150,7 @@ class Feeds:
     def use_memories(self, alpha: rete.AlphaSpec) -> tuple[AlphaMemory, ...]:
         """What keeps an alpha memory, for one more user: one memory, or one for each of the keys that it is posted under. Await
         :meth:`until_ready` of each before its facts count."""
-        memories = self.memories.of(alpha)
+        memories = self.memories.memories_of(alpha)
         if not memories:
             now_s, (test, tested) = asyncio.get_running_loop().time(), test_of(alpha)
             at = self.intervals_of(alpha)
@@ -159,7 +159,7 @@ class Feeds:
                 memory = AlphaMemory(alpha, next(self._numbers), now_s, anchor=anchor, interval=interval, test=test)
                 memory.tested = tested
                 memories += (memory,)
-            self.memories.keep(memories)
+            self.memories.keep_memories(memories)
         for memory in memories:
             memory.users += 1
         return memories
@@ -187,7 +187,7 @@ class Feeds:
         if memory.ready is True:
             self.on_memory(memory, False)
         if memory.on_event is None:
-            self.memories.forget(memory.alpha)
+            self.memories.forget_memories(memory.alpha)
         self._unanchored.remove_template(memory)
         self.standbys.end_all_of(memory)
         for source in memory.sources:

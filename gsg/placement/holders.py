@@ -19,7 +19,7 @@ import dht
 
 from ..errors import GsgError, PeerUnreachable
 from ..tuples.features import Key, key, short_key
-from ..tuples.ordered_attributes import NONE, OrderedAttributes
+from ..tuples.ordered_attributes import NONE_ORDERED, OrderedAttributes
 from ..wire.exchange import Leaving, LinkBroke, named, show
 from .rules import REPLICAS, point_of
 
@@ -66,7 +66,7 @@ class Holders:
         overlay: dht.Overlay,
         end_links: Callable[[bytes, str], None],
         on_gone: Callable[[bytes, bool], None] = lambda peer, lives: None,
-        ordered: OrderedAttributes = NONE,
+        ordered: OrderedAttributes = NONE_ORDERED,
     ) -> None:
         self._overlay = overlay
         self.ordered = ordered

@@ -51,7 +51,7 @@ from ..tuples.features import HOME, positions
 from ..tuples.long_constants import Hashed, ShortTerm, short
 from ..tuples.terms import MAX_ARITY, Term, Tuple, Variable
 from ..wire.exchange import Exchange, PeerLink
-from ..wire.interest_messages import AskInterest, Interest, Interested, Told
+from ..wire.interest_messages import AskInterest, Interest, Interested, KeyTold
 from ..wire.messages import Done
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class _Wanted:
     __slots__ = ("_constants", "_hashes", "anything", "keys", "of_all", "until_s", "was_asked_all")
 
     def __init__(
-        self, until_s: float, anything: bool, keys: Iterable[Told], *, was_asked_all: bool = False, of_all: bool = False
+        self, until_s: float, anything: bool, keys: Iterable[KeyTold], *, was_asked_all: bool = False, of_all: bool = False
     ) -> None:
         self.until_s = until_s
         self.anything = anything
@@ -96,7 +96,7 @@ class _Wanted:
         """Whether hashes of long constants are among them: mostly none are, and events need not be looked at for those."""
         self.add_keys(keys)
 
-    def add_keys(self, keys: Iterable[Told]) -> None:
+    def add_keys(self, keys: Iterable[KeyTold]) -> None:
         """More is asked for."""
         for arity, position, constant in keys:
             place = (arity, position)

@@ -15,7 +15,7 @@ from rete.predicates import Required
 from ..errors import Refused
 from ..tuples.features import HOME, Interval, Key, Template
 from ..tuples.long_constants import ShortTerm
-from ..tuples.ordered_attributes import NONE, OrderedAttributes
+from ..tuples.ordered_attributes import NONE_ORDERED, OrderedAttributes
 from ..tuples.terms import Tuple
 from ..wire.messages import InsertCondition
 from ..wire.waiting import ALL_BYTES, Room
@@ -40,7 +40,7 @@ class Conditions:
     ``on_change(feed, is_there)`` hears of each that comes, with True, and ends, with False; but of none that stands by.
     """
 
-    def __init__(self, compile_test: CompileTest, ordered: OrderedAttributes = NONE) -> None:
+    def __init__(self, compile_test: CompileTest, ordered: OrderedAttributes = NONE_ORDERED) -> None:
         self._ordered = ordered
         self.on_change: Callable[[AnyFeed, bool], None] | None = None
         self.tests = CompiledTests(compile_test)
@@ -233,7 +233,7 @@ class Conditions:
         """Whether events meet something under a key."""
         if key in self.by_key or key in self.standby or (key[1] == HOME and self.everywhere.size > 0):
             return True
-        return any(kept.intervals and kept.around(key) is not None for kept in (self.by_key, self.standby))
+        return any(kept.intervals and kept.postings_of_interval(key) is not None for kept in (self.by_key, self.standby))
 
     # --- what publishers are told -----------------------------------------------------------------------------------------
 

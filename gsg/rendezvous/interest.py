@@ -21,7 +21,7 @@ from ..placement.responsibility import Responsibility
 from ..tuples.features import Interval
 from ..tuples.long_constants import ShortTerm
 from ..wire.exchange import Answer, PeerLink
-from ..wire.interest_messages import Interest, Interested, Told
+from ..wire.interest_messages import Interest, Interested, KeyTold
 from .conditions import Conditions, KeyInUse
 
 LEASE_S = 10.0
@@ -66,13 +66,13 @@ class InterestLeases:
         everybody = self._holders.everybody()
         return [] if self._holders.passes_over or len(everybody) > MAX_PEERS + 1 else [contact.id for contact in everybody]
 
-    def _keys(self, *, standby: bool) -> list[Told]:
+    def _keys(self, *, standby: bool) -> list[KeyTold]:
         by_place: dict[tuple[int, int], list[ShortTerm | None]] = {}
         on_standby = self._conditions.keys_on_standby()
         here = on_standby if standby else [key for key in on_standby if self._is_primary(key)]
         for arity, position, constant in map(_told, chain(self._conditions.keys_in_use(), here)):
             by_place.setdefault((arity, position), []).append(constant)
-        keys: list[Told] = []
+        keys: list[KeyTold] = []
         for (arity, position), constants in by_place.items():
             keys.extend((arity, position, one) for one in (constants if len(constants) <= NAMED_KEYS else [None]))
         return keys
@@ -136,7 +136,7 @@ class InterestLeases:
         do()
 
 
-def _told(key: KeyInUse) -> Told:
+def _told(key: KeyInUse) -> KeyTold:
     """A key as publishers are told of it: of one of an interval, anything at its position, of which only the numbers of intervals
     whose keys this peer holds come here."""
     arity, position, constant = key

@@ -7,7 +7,9 @@ them hears of them in order.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Container, Mapping, Sequence
+from typing import NamedTuple
 
 from ..tuples.audiences import Audience, readers_among
 from ..wire.messages import After, Event, Happened
@@ -129,16 +131,18 @@ class EventBatch:
         is_fanned = bool(fan_outs.fanned and matched)
         in_order = is_fanned and not fan_outs.was_passed_on_here(self.after)
         if in_order:
-            by_heads, directly = _before_the_last(matched, passed_on, fan_outs.member_feeds)
-            after = [*fan_outs.come_before(self.publisher, by_heads, directly), *after]
+            ways = _Ways.of(matched, passed_on, fan_outs.member_feeds)
         if is_fanned and passed_on:
-            position = fan_outs.pass_on(passed_on, self.publisher, after, self._rendezvous.clock())
+            last = max(events[-1].number for events in passed_on.values())
+            before = fan_outs.come_before(self.publisher, *ways.before(last)) if in_order else []
+            position = fan_outs.pass_on(passed_on, self.publisher, [*before, *after], self._rendezvous.clock())
 
         def add(run: list[Event], reached: FeedNumbers) -> None:
             for subscriber, feeds in reached.items():
                 happened = filling.get(subscriber)
                 if happened is None or len(happened.events) * len(feeds) >= HAPPENED_FEEDS:
-                    happened = filling[subscriber] = Happened(self.publisher, [], [], after, position, for_readers)
+                    after_it = [] if in_order else after
+                    happened = filling[subscriber] = Happened(self.publisher, [], [], after_it, position, for_readers)
                     messages.append((subscriber, happened))
                 happened.events.extend(run)
                 happened.feeds.extend([feeds] * len(run))
@@ -154,17 +158,41 @@ class EventBatch:
             run.append(event)
         add(run, of_run)
         if in_order:
+            for _, happened in messages:
+                before = fan_outs.come_before(self.publisher, *ways.before(happened.events[-1].number))
+                happened.after.extend([*before, *after])
             directly = any(subscriber in fan_outs.member_feeds for subscriber in filling)
             fan_outs.note_sent(self.publisher, matched[-1][0].number, by_heads=bool(passed_on), directly=directly)
         return messages
 
 
-def _before_the_last(
-    matched: Sequence[tuple[Event, FeedNumbers]], passed_on: Mapping[FanOut, Sequence[Event]], members: Container[Subscriber]
-) -> tuple[int, int]:
-    """The last number that goes by heads, and the last that goes to members directly, of events that go together before the last
-    of these: what one way brings of them comes before what the other brings of later ones."""
-    last = matched[-1][0].number
-    by_heads = [event.number for events in passed_on.values() for event in events if event.number < last]
-    directly = [event.number for event, reached in matched[:-1] if any(subscriber in members for subscriber in reached)]
-    return max(by_heads, default=0), max(directly, default=0)
+class _Ways(NamedTuple):
+    """Which events of those that go together go by heads, and which to members directly, by number: what one way brings of them
+    comes before what the other brings of later ones."""
+
+    by_heads: list[int]
+    """In their order, as the others are."""
+    directly: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        matched: Sequence[tuple[Event, FeedNumbers]],
+        passed_on: Mapping[FanOut, Sequence[Event]],
+        members: Container[Subscriber],
+    ) -> _Ways:
+        """Those of events that were matched, some of which are passed on, where there are members."""
+        directly: list[int] = []
+        of_run: FeedNumbers = {}
+        is_of_members = False
+        for event, reached in matched:
+            if reached is not of_run:
+                of_run, is_of_members = reached, any(subscriber in members for subscriber in reached)
+            if is_of_members:
+                directly.append(event.number)
+        return cls(sorted(event.number for events in passed_on.values() for event in events), sorted(directly))
+
+    def before(self, number: int) -> tuple[int, int]:
+        """The last of each before an event, by number; 0 where there is none."""
+        by_heads, directly = (way[place - 1] if (place := bisect_left(way, number)) else 0 for way in self)
+        return by_heads, directly

@@ -27,7 +27,7 @@ from ..storage.visibility import Seen
 from ..tuples.audiences import reader_of
 from ..tuples.features import HOME, Key, Load, Template, keys_at
 from ..tuples.long_constants import Remains, is_hashed
-from ..tuples.ordered_attributes import NONE, OrderedAttributes
+from ..tuples.ordered_attributes import NONE_ORDERED, OrderedAttributes
 from ..tuples.terms import Tuple
 from ..wire.messages import Event, Gap, InsertCondition, Message, Moved, Origin, Snapshot
 from .changes import Change
@@ -48,7 +48,7 @@ class Rendezvous:
     """
 
     def __init__(
-        self, compile_test: CompileTest, clock: Callable[[], float] = time.monotonic, ordered: OrderedAttributes = NONE
+        self, compile_test: CompileTest, clock: Callable[[], float] = time.monotonic, ordered: OrderedAttributes = NONE_ORDERED
     ) -> None:
         self.clock = clock
         """Seconds, by which slices of matching end; they never go back."""
@@ -156,7 +156,7 @@ class Rendezvous:
             self._match_fact(postings, fact, sign, stamp)
         if key[1] == HOME and self._everywhere.size:
             self._match_fact(self._everywhere, fact, sign, stamp)
-        if self._postings.intervals and (postings := self._postings.around(key)) is not None:
+        if self._postings.intervals and (postings := self._postings.postings_of_interval(key)) is not None:
             self._match_fact(postings, fact, sign, stamp)
 
     def _changed_for_some(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
@@ -165,8 +165,8 @@ class Rendezvous:
             self._changed(key, fact, sign, stamp)
             return
         seen = self.held.seen(key, fact, sign, stamp)
-        around = self._postings.around(key) if self._postings.intervals else None
-        for postings in (self._postings.get(key), self._everywhere if key[1] == HOME else None, around):
+        of_interval = self._postings.postings_of_interval(key) if self._postings.intervals else None
+        for postings in (self._postings.get(key), self._everywhere if key[1] == HOME else None, of_interval):
             if postings is not None:
                 self._match_fact(postings, seen.fact, sign, stamp, seen)
 
@@ -379,7 +379,7 @@ class Rendezvous:
 
     def drop_moved_key(self, key: Key) -> None:
         """Forget the facts of a moved key, once no feed needs them here."""
-        if key in self._postings or (self._postings.intervals and self._postings.around(key) is not None):
+        if key in self._postings or (self._postings.intervals and self._postings.postings_of_interval(key) is not None):
             return
         self.moved.pop(key, None)
         self._begin_message(None)

@@ -2,7 +2,8 @@
 
 What was acknowledged has reached all living holders, except those that were set aside, or had just come. One of these may be the
 primary all the same, when those before it die; so while keys may be changing hands whoever serves a key compares it once with its
-other holders, and is sent what differs there. Facts alone are compared, as a snapshot is of those; tombstones come with repair.
+other holders, and is sent what differs there. Facts alone are compared, as a snapshot is of those; where they differ, tombstones
+come along.
 
     subscribed ──settled, or compared already──> snapshot
          └──AskFacts to the other holders──> what they know better ──Done, or WAIT_S──> snapshot
@@ -12,18 +13,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
-from itertools import chain
+from collections.abc import Callable, Sequence
 
 import dht
 
-from ..background import StartTask
+from ..background import StartTask, in_turns
 from ..errors import GsgError, PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility, Stage
 from ..rendezvous.feed import AnyFeed, Feed
 from ..rendezvous.rendezvous import Rendezvous
-from ..tuples.features import Key
+from ..tuples.features import Interval, Key
 from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.holder_messages import AskFacts
 from ..wire.messages import Done
@@ -37,7 +37,8 @@ COMPARED = 10_000
 """Keys of which it is remembered that they were compared; at the limit all are forgotten, and compared again."""
 ASKED_KEYS = 100
 """Keys in one question."""
-_64_BITS = (1 << 64) - 1
+KEYS_PER_TURN = 1_000
+"""Keys of an interval that are looked at before others get their turn."""
 FINDING = 32
 """Questions for which holders are looked up at once; beyond, one is answered by what is known, and repair does the rest."""
 
@@ -98,7 +99,8 @@ class CatchingUp:
             async with asyncio.timeout(WAIT_S):
                 await self._holders.look_up([key])
                 others = [holder for holder in self._responsibility.holders_of(key) if holder.id != self._own]
-                await asyncio.gather(*(self._ask(holder, key) for holder in others))
+                digest = await self._digest(key)
+                await asyncio.gather(*(self._ask(holder, key, digest) for holder in others))
         except TimeoutError:
             log.info("what other holders know of %s has not come within %g s", key, WAIT_S)
         except PeerUnreachable as error:
@@ -106,16 +108,18 @@ class CatchingUp:
         finally:
             compared.set_result(None)
 
-    async def _ask(self, holder: dht.Contact, key: Key) -> None:
-        digest = self._digest(key)
+    async def _ask(self, holder: dht.Contact, key: Key, digest: int) -> None:
         try:
             await self._exchange.ask(holder, lambda request: AskFacts(request, [key], [digest]), Done)
         except GsgError as error:
             log.info("what %s knows of %s is unknown: %s", show(holder), key, error)
 
-    def _digest(self, key: Key) -> int:
+    async def _digest(self, key: Key) -> int:
         """Of the facts under a key, or all keys of an interval: 64 bits that are the same where these are."""
-        return sum(map(self._held.digest, self._held.covered_by(key))) & _64_BITS
+        total = 0
+        async for each in in_turns(list(self._held.covered_by(key)), most=KEYS_PER_TURN):
+            total += self._held.digest(each)
+        return total & ((1 << 64) - 1)
 
     def _knows(self, key: Key) -> bool:
         return any(map(self._held.knows, self._held.covered_by(key)))
@@ -130,37 +134,44 @@ class CatchingUp:
             )
         # Mostly their holders are known; who has just come back may be asked before it knows the others.
         unknown = [key for key in message.keys if self._knows(key) and not self._holders.holders_if_none_aside(key)]
-        if unknown and self._finding < FINDING:
+        if self._finding < FINDING and (unknown or any(type(key[2]) is Interval for key in message.keys)):
             self._start_task(self._answer_later(link, message, unknown))
         else:
             self._answer_now(link, message)
 
     async def _answer_later(self, link: PeerLink, message: AskFacts, unknown: list[Key]) -> None:
+        """Answer when holders are found, and the keys of intervals are looked through."""
+        wanted: list[Key] = []
         self._finding += 1
         try:
             await self._holders.look_up_each(unknown)
+            for key, digest in dict(zip(message.keys, message.digests, strict=True)).items():
+                if type(key[2]) is Interval and self._is_holder(link, key) and await self._digest(key) != digest:
+                    wanted += self._held.covered_by(key)
         finally:
             self._finding -= 1
-        self._answer_now(link, message)
+        self._answer_now(link, message, wanted)
 
-    def _answer_now(self, link: PeerLink, message: AskFacts) -> None:
-        peer = link.contact.id
-        # To holders only, since there may be facts for named readers among them; also where one is set aside, and behind for it.
-        wanted = [
+    def _answer_now(self, link: PeerLink, message: AskFacts, wanted: Sequence[Key] = ()) -> None:
+        differing = [
             key
             for key, digest in zip(message.keys, message.digests, strict=True)
-            if self._knows(key)
-            and self._digest(key) != digest
-            and any(holder.id == peer for holder in self._holders.holders_if_none_aside(key) or self._holders.holders_of(key))
+            if self._held.knows(key) and self._held.digest(key) != digest and self._is_holder(link, key)
         ]
-        if wanted:
-            self._start_task(self._tell(link, message.request, wanted))
+        if wanted or differing:
+            self._start_task(self._tell(link, message.request, [*wanted, *differing]))
         else:
             link.send(Done(message.request))
+
+    def _is_holder(self, link: PeerLink, key: Key) -> bool:
+        """Whether a key may be told to a peer: to holders only, since there may be facts for named readers among them; also where
+        one is set aside, and behind for it."""
+        holders = self._holders.holders_if_none_aside(key) or self._holders.holders_of(key)
+        return any(holder.id == link.contact.id for holder in holders)
 
     async def _tell(self, link: PeerLink, request: int, keys: list[Key]) -> None:
         # A copy that fails goes again with the next round of repair.
         try:
-            await self._copying.copy_keys(link.contact, list(chain.from_iterable(map(self._held.covered_by, keys))))
+            await self._copying.copy_keys(link.contact, keys)
         finally:
             link.send(Done(request))

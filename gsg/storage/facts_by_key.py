@@ -20,7 +20,7 @@ import msgspec
 from ..tuples.audiences import Restricted
 from ..tuples.features import HOME, Interval, Key, keys_at
 from ..tuples.long_constants import LONG_BYTES, Remains, is_hashed, remains_of, short
-from ..tuples.ordered_attributes import NONE, OrderedAttributes
+from ..tuples.ordered_attributes import NONE_ORDERED, OrderedAttributes
 from ..tuples.terms import Tuple
 from .checksums import Checksums
 from .keys_by_interval import KeysByInterval
@@ -49,7 +49,7 @@ class FactsByKey:
         "variants",
     )
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, ordered: OrderedAttributes = NONE) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, ordered: OrderedAttributes = NONE_ORDERED) -> None:
         self._facts: dict[Key, dict[Tuple, int]] = {}
         self._by_interval = KeysByInterval(ordered) if ordered else None
         """Of their keys; None where no position is ordered."""
@@ -83,7 +83,7 @@ class FactsByKey:
         if facts is None:
             self._facts[key] = {fact: stamp}
             if self._by_interval is not None:
-                self._by_interval.add(key)
+                self._by_interval.add_key(key)
             return True
         known = facts.get(fact, -1)
         if known < stamp:
@@ -105,6 +105,8 @@ class FactsByKey:
         if self.remembering:
             self.buried.has_hashes |= remains is not fact
             self.buried.bury(key, remains, stamp)
+            if self._by_interval is not None:
+                self._by_interval.add_key(key)
         facts = self._facts.get(key)
         if facts is None or fact not in facts:
             return False
@@ -113,11 +115,15 @@ class FactsByKey:
         del facts[fact]
         if not facts:
             del self._facts[key]
-            if self._by_interval is not None:
-                self._by_interval.remove(key)
+            self._forget_unless_known(key)
         if remains is not fact:
             self._forget_unless_here(remains)
         return True
+
+    def _forget_unless_known(self, key: Key) -> None:
+        """Facts or tombstones are no more under a key, of which there may be others."""
+        if self._by_interval is not None and not self.knows(key):
+            self._by_interval.remove_key(key)
 
     def _known_once(self, fact: Tuple) -> tuple[Tuple, Remains]:
         """A fact that is about to be here, and what would remain of it: of a long one the same object under all of its keys."""
@@ -236,7 +242,7 @@ class FactsByKey:
             if facts is None:
                 present[key] = {fact: stamp}
                 if self._by_interval is not None:
-                    self._by_interval.add(key)
+                    self._by_interval.add_key(key)
             else:
                 if known >= 0 and self._sums.large:
                     self._sums.restamp(key, facts, fact, stamp)
@@ -264,10 +270,13 @@ class FactsByKey:
         if anchor is not None and type(anchor[2]) is not Interval:
             return self._visible(anchor, self.under(anchor), reader)
         keys = [key for key in self._facts if key[1] == HOME] if anchor is None else self.covered_by(anchor)
-        return chain.from_iterable(self._visible(key, self.under(key), reader) for key in keys)
+        found: list[Tuple] = []
+        for key in keys:
+            found.extend(self._visible(key, self.under(key), reader))
+        return found
 
     def covered_by(self, key: Key) -> Collection[Key]:
-        """The keys whose facts are under one: itself, or of an interval those that lie in it."""
+        """The keys that are under one, with facts or tombstones: itself, or of an interval those that lie in it."""
         return (key,) if self._by_interval is None else self._by_interval.covered_by(key)
 
     def _visible(self, key: Key, facts: dict[Tuple, int], reader: bytes) -> Iterable[Tuple]:
@@ -299,8 +308,7 @@ class FactsByKey:
         if self.changed is not None:
             self.changed[key] = None
         facts, gone = self._facts.pop(key, _NOTHING), self.buried.drop(key)
-        if self._by_interval is not None:
-            self._by_interval.remove(key)
+        self._forget_unless_known(key)
         if self.touched is not None:
             self.touched.update(dict.fromkeys(map(remains_of, facts)))
             self.touched.update(dict.fromkeys(gone))
@@ -322,6 +330,7 @@ class FactsByKey:
 
     def _forgotten(self, key: Key, remains: Remains) -> None:
         """A tombstone is no more."""
+        self._forget_unless_known(key)
         if self.changed is not None:
             self.changed[key] = None
         if self.touched is not None:
@@ -372,11 +381,11 @@ class FactsByKey:
             remains = remains_of(fact)
             for position, sign, stamp in marks:
                 key = (len(remains), position, remains[position])
+                if self._by_interval is not None:
+                    self._by_interval.add_key(key)
                 if sign > 0:
                     assert not is_hashed(fact), "what is here has its constants (gsg/storage/disk/records.py)"
                     self._facts.setdefault(key, {})[fact] = stamp  # type: ignore[index]  # as just said
-                    if self._by_interval is not None:
-                        self._by_interval.add(key)
                     if remains is not fact:
                         self._long[remains] = fact  # type: ignore[assignment]  # as just said
                     if isinstance(fact, Restricted):

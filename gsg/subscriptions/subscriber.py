@@ -92,7 +92,11 @@ class Subscriber:
         for _, same in groupby(memories, key=lambda memory: memory.alpha):
             first, *others = same
             if others:
-                await asyncio.gather(*map(self.feeds.until_ready, (first, *others)))
+                # All are waited for: one that goes on alone would be set up for nobody.
+                told = await asyncio.gather(*map(self.feeds.until_ready, (first, *others)), return_exceptions=True)
+                for problem in told:
+                    if problem is not None:
+                        raise problem
             else:
                 await self.feeds.until_ready(first)
 

@@ -35,7 +35,8 @@ MAX_ATTRIBUTES = 64
 """Of one network."""
 POSTED_INTERVALS = 64
 """Between the bounds of one condition, beside that of long constants; one with more of them is posted at every peer."""
-_FORM = re.compile(r"(?P<low>[^./]+(?:\.[0-9]+)?)\.\.(?P<high>[^/]+)/(?P<intervals>[0-9]{1,9})")
+_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_FORM = re.compile(rf"(?P<low>{_NUMBER})\.\.(?P<high>{_NUMBER})/(?P<intervals>[0-9]{{1,9}})")
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -55,6 +56,8 @@ class OrderedAttribute:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
+        for bound in ("low", "high"):
+            object.__setattr__(self, bound, getattr(self, bound) + 0.0)  # of two zeros one
         if not 0 <= self.position < self.arity <= MAX_ARITY:
             raise LocalError(f"position {self.position} of {self.arity} terms; expected one below the arity, at most {MAX_ARITY}")
         width = self.high - self.low
@@ -135,7 +138,7 @@ class OrderedAttributes:
         return key_of_short(feature)
 
 
-NONE = OrderedAttributes()
+NONE_ORDERED = OrderedAttributes()
 
 
 def _written(bound: float) -> str:
@@ -163,13 +166,9 @@ def attribute_from(text: str) -> OrderedAttribute:
     terms = [term.strip() for term in text.split(",")]
     ordered = [position for position, term in enumerate(terms) if term not in ("_", "?", "*")]
     found = _FORM.fullmatch(terms[ordered[0]]) if len(ordered) == 1 else None
-    try:
-        if found is None:
-            raise ValueError
-        low, high = float(found["low"]), float(found["high"])
-    except ValueError:
+    if found is None:
         raise LocalError(
             f"ordered attribute {text!r}; expected a tuple's positions such as _,_,0..100/50: the numbers from 0 to 100 of the "
             "third of three, in 50 intervals"
-        ) from None
-    return OrderedAttribute(len(terms), ordered[0], low, high, int(found["intervals"]))
+        )
+    return OrderedAttribute(len(terms), ordered[0], float(found["low"]), float(found["high"]), int(found["intervals"]))

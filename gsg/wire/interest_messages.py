@@ -10,7 +10,7 @@ import msgspec
 from ..tuples.audiences import PeerId
 from ..tuples.long_constants import ShortTerm
 
-Told: TypeAlias = tuple[int, int, ShortTerm | None]
+KeyTold: TypeAlias = tuple[int, int, ShortTerm | None]
 """Arity, position and constant; None for any constant, and arity 0 for any tuple."""
 
 
@@ -35,7 +35,7 @@ class Interest(_Message, tag=20, frozen=True):
     """
 
     anything: bool
-    keys: list[Told]
+    keys: list[KeyTold]
     knows: list[PeerId] = []
 
 
@@ -44,4 +44,4 @@ class Interested(_Message, tag=21, frozen=True):
 
     request: int
     anything: bool
-    keys: list[Told]
+    keys: list[KeyTold]

@@ -38,10 +38,8 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
     itself.
     """
     tree = of_group(body)
-    others, limits, any_in_patterns = _outside_patterns(tree)
-    if any_in_patterns:
-        others -= limits
-    if others - limits and not by_feed:
+    others, any_in_patterns = _outside_patterns(tree)
+    if others and not by_feed:
         functions = list(_functions(tree))
         inline = [each for each in _each(tree, Values) if parameters(each)]
         is_found = (
@@ -50,17 +48,18 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
             or any(_is_looked_up(function, names, arguments) for function, names in functions)
         )
         if is_found or (sum(1 for _ in conditions_of(tree)) == 1 and all(_is_made_at_once(*each) for each in functions)):
-            others = others.difference(limits, *map(parameters, inline), *(function.names for function, _ in functions))
+            others = others.difference(
+                _limits(tree, Algebra), *map(parameters, inline), *(function.names for function, _ in functions)
+            )
     return frozenset(Parameter.of_name(name).number for name in others)
 
 
 @lru_cache(maxsize=1_024)
-def _outside_patterns(tree: Algebra) -> tuple[frozenset[str], frozenset[str], bool]:
-    """The parameters that stand in no condition, and at no end of a path; those among them that are limits; and whether others do
-    stand there."""
-    everywhere = parameters(tree)
+def _outside_patterns(tree: Algebra) -> tuple[frozenset[str], bool]:
+    """The parameters that stand in no condition, at no end of a path, and are no limits of what has such; and whether there are
+    any of these."""
     in_patterns = frozenset[str]().union(*map(parameters, _each(tree, Basic | Path)))
-    return everywhere - in_patterns, frozenset(_limits(tree)), bool(in_patterns)
+    return parameters(tree) - in_patterns - _limits(tree, Basic | Path), bool(in_patterns)
 
 
 def _each(tree: Algebra, kind: object) -> Iterator[Algebra]:
@@ -70,11 +69,14 @@ def _each(tree: Algebra, kind: object) -> Iterator[Algebra]:
         yield from _each(part, kind)
 
 
-def _limits(tree: Algebra) -> Iterator[str]:
+def _limits(tree: Algebra, kind: object) -> frozenset[str]:
+    """The parameters that are limits of what has others itself, in parts of a kind: else queries would share what is sliced."""
+    found = []
     for each in _each(tree, Slice):
         match each:
-            case Slice(limit=Parameter() as limit):
-                yield limit.name
+            case Slice(child, limit=Parameter() as limit) if any(map(parameters, _each(child, kind))):
+                found.append(limit.name)
+    return frozenset(found)
 
 
 def _names_of_conditions(tree: Algebra) -> set[str]:

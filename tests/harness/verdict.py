@@ -26,6 +26,7 @@ TROUBLED_S = 20.0
 APART = ("partition", "blackout")
 UNTOLD = (*APART, "stall")
 """Where events may be lost, and told in another order: who reads nothing is told how many it has missed."""
+BROKEN = ("snap", "cut")
 UNAWARE = (*UNTOLD, "wall")
 """What lies on a stream meanwhile does not say how long it did, and may be told to who has asked since."""
 BEFORE_S = 3.0
@@ -268,8 +269,8 @@ def events_in_order(name: str, session: Session, history: History) -> Iterator[s
                 yield f"{name}: at {at_s:.2f} ! {row} was said at {said_s:.2f}, before anybody asked for it"
             continue
         via, number = sayer(published[row]), number_of[row]
-        # Where conditions at several rendezvous ask for an event, feeds that are set up anew bring it each in its time.
-        kinds = () if BOUNDED.keys() & history.asked_after.keys() else UNTOLD
+        # Of several conditions of one peer that ask for an event, each has it again by itself where a link broke.
+        kinds = (*UNTOLD, *BROKEN) if BOUNDED.keys() & history.asked_after.keys() else UNTOLD
         if number < last.get(via, -1) and not excused(history, published[row].begun_s, at_s, *kinds):
             yield f"{name}: at {at_s:.2f} ! {row} comes after number {last[via]}"
         last[via] = max(number, last.get(via, -1))

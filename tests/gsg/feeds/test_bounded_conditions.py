@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rete
@@ -81,13 +84,43 @@ def test_of_two_positions_with_bounds_the_one_with_fewer_intervals_is_taken() ->
     assert intervals_of(alpha_of("(?v, ?p, ?w) FILTER(?w > 3 && ?v > 3)"), ordered, MANY) == Intervals(0, [1, 2, 3, 4])
 
 
-@given(NUMBERS, st.sampled_from(("<", "<=", ">", ">=", "=")), NUMBERS)
-def test_they_meet(value: Term, operator: str, bound: Term) -> None:
+FINE = OrderedAttribute(3, 2, 16_777_210, 16_777_220, 10)
+"""Where an ``xsd:float`` has every second number."""
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[OrderedAttribute, Term, Term]:
+    """Two numbers that are mostly close to the edge of an interval, and to each other."""
+    attribute = draw(st.sampled_from((VALUES, FINE)))
+    width = (attribute.high - attribute.low) / attribute.intervals
+    edge = attribute.low + draw(st.integers(0, attribute.intervals)) * width
+    near = st.one_of(st.just(edge), st.sampled_from((-width, -1, -(2**-20), 2**-20, 1, width)).map(lambda off: edge + off))
+    number = st.one_of(
+        near, near.map(lambda value: math.nextafter(value, math.inf)), near.map(lambda value: math.nextafter(value, 0))
+    )
+    written = number.flatmap(
+        lambda value: st.sampled_from(
+            (
+                Literal(repr(value), XSD + "double"),
+                Literal(repr(value), XSD + "float"),
+                Literal(f"{Decimal(value):f}", XSD + "decimal"),
+                int(value),
+            )
+        )
+    )
+    return attribute, draw(written), draw(written)
+
+
+@settings(max_examples=300)
+@given(st.one_of(pairs(), st.tuples(st.just(VALUES), NUMBERS, NUMBERS)), st.sampled_from(("<", "<=", ">", ">=", "=")))
+def test_they_meet(drawn: tuple[OrderedAttribute, Term, Term], operator: str) -> None:
     """What passes the tests of a condition lies under one of the keys that it is posted under."""
+    attribute, value, bound = drawn
+    ordered = OrderedAttributes([attribute])
     written = bound if isinstance(bound, int) else f'"{bound.lexical}"^^<{bound.datatype}>'  # type: ignore[union-attr]  # a literal
     alpha = alpha_of(f"(?s, ?p, ?v) FILTER(?v {operator} {written})")
 
-    at = intervals_of(alpha, ORDERED, MANY)
+    at = intervals_of(alpha, ordered, MANY)
 
     if at is not None and alpha.admits((1, 1, value)):
-        assert ORDERED.interval_key((3, 2, value)) in [(3, 2, Interval(number)) for number in at.numbers]
+        assert ordered.interval_key((3, 2, value)) in [(3, 2, Interval(number)) for number in at.numbers]

@@ -300,10 +300,24 @@ def test_of_events_that_go_together_each_way_names_what_goes_by_the_other_before
     EventBatch(world.rendezvous, b"publisher", events, [None] * 3).forward(inf)
 
     happened = {who: message for who, message in world.take() if isinstance(message, Happened)}
-    both = [(OWN.id + b"h", 4, 4), (OWN.id + b"d", 5, 5)]
+    by_heads, directly = (OWN.id + b"h", 4, 4), (OWN.id + b"d", 5, 5)
     assert [event.number for event in happened[member].events] == [5]
-    assert happened[member].after == both
-    assert {tuple(message.after) for who, message in happened.items() if who is not member} == {tuple(both)}
+    assert happened[member].after == [by_heads]
+    assert {tuple(message.after) for who, message in happened.items() if who is not member} == {(by_heads, directly)}
+
+
+def test_an_event_by_heads_names_nothing_that_goes_directly_behind_it() -> None:
+    world = World(MOST_DIRECT + 1)
+    world.come_again()
+    member = next(iter(next(iter(world.fan_out.heads.values())))).subscriber
+    direct = InsertCondition(0, 9, Template((Symbol("s"), None)), 0, events_only=True)
+    world.rendezvous.insert_condition(member, direct)
+
+    EventBatch(world.rendezvous, b"publisher", [Event(4, (7, HOT)), Event(5, (Symbol("s"), 1))], [None] * 2).forward(inf)
+
+    happened = {who: message for who, message in world.take() if isinstance(message, Happened)}
+    assert happened[member].after == [(OWN.id + b"h", 4, 4)]
+    assert {tuple(message.after) for who, message in happened.items() if who is not member} == {()}
 
 
 @pytest.mark.parametrize(("subscribers", "heads"), [(1, 1), (2, 2), (64, 8), (65, 9), (2_000, 45), (4_096, 64), (100_000, PARTS)])

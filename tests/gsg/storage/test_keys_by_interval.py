@@ -1,4 +1,4 @@
-"""The keys of facts that lie in an interval: those that are here, however they came and went."""
+"""The keys that lie in an interval: those that are known here, however facts came and went."""
 
 from __future__ import annotations
 
@@ -18,27 +18,32 @@ SECOND = b"\x01"
 def intervals(held: FactsByKey) -> dict[Key, set[Key]]:
     """By the definition."""
     found: dict[Key, set[Key]] = {}
-    for key in set(held.keys()):
+    for key in set(held.known_keys()):
         if (interval := ORDERED.interval_key(key)) is not None:
             found.setdefault(interval, set()).add(key)
     return found
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_an_interval_covers_the_keys_that_have_facts(seed: int) -> None:
+def test_an_interval_covers_the_keys_that_have_facts_or_tombstones(seed: int) -> None:
     rng = Random(seed)
-    held = FactsByKey(ordered=ORDERED)
+    now_s = 0.0
+    held = FactsByKey(lambda: now_s, ORDERED)
+    held.remembering = seed % 2 == 0
     for stamp in range(1, 200):
         fact = (rng.choice("abc"), rng.choice((-1, 1, 2, 3, 8, "no number")))
         [variant] = rng.choice(([fact], [fact], restricted([fact], frozenset((b"r" * 20,)))))
-        match rng.randrange(6):
+        match rng.randrange(7):
             case 0:
                 held.drop((2, 1, fact[1]))
             case 1:
                 rows = held.rows([variant])
                 held.drop((2, 1, fact[1]))
                 held.restore(rows)
-            case 2 | 3:
+            case 2:
+                now_s += 1_000.0
+                held.buried.forget_before(now_s - 2_000.0)
+            case 3 | 4:
                 held.change_all(variant, SECOND, -1, stamp)
             case _:
                 held.change_all(variant, SECOND, 1, stamp)

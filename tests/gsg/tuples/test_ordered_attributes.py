@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from gsg.errors import LocalError
@@ -70,11 +70,21 @@ def test_a_long_constant_lies_where_all_long_ones_lie_as_nobody_knows_it_by_its_
     assert ORDERED.interval_key(key_of(long)) == ORDERED.interval_key(key_of("x" * 300)) == (3, 2, Interval(VALUES.of_long))
 
 
-@pytest.mark.parametrize("text", ["_,_,-10..40/25", "_,0.1..0.30000000000000004/3", "-5..5e300/1"])
-def test_an_attribute_is_read_as_it_is_written(text: str) -> None:
-    attribute = attribute_from(text)
+@given(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300), st.integers(1, 1_000))
+def test_an_attribute_is_read_as_it_is_written(one: float, other: float, intervals: int) -> None:
+    low, high = sorted((one, other))
+    assume(high - low > 1e-300)
+
+    attribute = OrderedAttribute(3, 1, low, high, intervals)
 
     assert attribute_from(str(attribute)) == attribute
+
+
+@pytest.mark.parametrize(
+    ("text", "written"), [("1.5e3..2e4/5", "1500..20000/5"), ("-0..+2/3", "0..2/3"), ("_,.5..1/3", "_,0.5..1/3")]
+)
+def test_it_is_written_in_one_way(text: str, written: str) -> None:
+    assert str(attribute_from(text)) == written
 
 
 def test_it_may_be_written_as_in_scripts() -> None:
@@ -89,7 +99,8 @@ def test_it_may_be_written_as_in_scripts() -> None:
         ("_,_", "such as _,_,0..100/50"),
         ("1..2/3,1..2/3", "such as _,_,0..100/50"),
         ("_,2..1/3", "the lower one first"),
-        ("_,1..inf/3", "expected two numbers"),
+        ("_,1..inf/3", "such as _,_,0..100/50"),
+        ("_,1_0..20/3", "such as _,_,0..100/50"),
         ("_,0..1/0", "expected 1 to 65,536"),
         ("_,0..1/999999", "expected 1 to 65,536"),
         ("_," * 300 + "0..1/3", "expected one below the arity"),
