@@ -8,12 +8,13 @@ import pytest
 from key_holders import holders
 from peers import others, quiet, simulate, unread
 
+import dht
 from dht.overlay.lookup import K
 from dht.overlay.owner_cache import Regions
 from dht.simnet import SimNet
-from gsg import Peer, Refused, Symbol
+from gsg import Network, Peer, Refused, Symbol
 from gsg.replication.catching_up import ASKED_KEYS, WAIT_S
-from gsg.tuples.features import Key
+from gsg.tuples.features import Interval, Key
 from gsg.wire.exchange import answer_of
 from gsg.wire.holder_messages import AskFacts
 from gsg.wire.messages import Done
@@ -69,6 +70,32 @@ def test_who_answers_nothing_keeps_a_subscriber_waiting_for_a_moment_only() -> N
         assert net.loop.time() - began_s < 2 * WAIT_S
 
     simulate(work, seed=22, size=5)
+
+
+def test_of_an_interval_holders_alone_are_told_also_of_what_went() -> None:
+    network = Network(ordered=("_,_,0..100/10",))
+    asked: Key = (3, 2, Interval(10))
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert([("s", ON, number) for number in (91, 92, 99)])
+        await quiet()
+        place = network.attributes.place_of(asked)
+        primary, second, _, stranger, *_ = sorted(peers, key=lambda peer: dht.distance(peer.contact.id, place))
+        behind = second._parts.rendezvous.held
+        behind.drop((3, 2, 92))
+        # As one that was away while this one went, of all under its key.
+        await peers[0].retract([("s", ON, 91)])
+        await quiet()
+        behind.drop((3, 2, 91))
+        behind.enter((3, 2, 91), ("s", ON, 91), 1)
+
+        for peer in (second, stranger):
+            await peer._parts.exchange.ask(primary.contact, lambda request: AskFacts(request, [asked] * 3, [0] * 3), Done)
+
+        assert {fact[2] for key in behind.covered_by(asked) for fact in behind.under(key)} == {92, 99}
+        assert not stranger._parts.rendezvous.held.covered_by(asked)
+
+    simulate(work, seed=24, size=6, network=network)
 
 
 def test_what_is_known_is_told_to_holders_alone() -> None:
