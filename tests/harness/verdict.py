@@ -57,7 +57,7 @@ def in_the_end(history: History, space: Space) -> list[str]:
         if row_of(fact) in shown:
             true[fact] = None
     space.insert(true)
-    answers = {query: answer_in(space, query) for query in history.asked_after}
+    answers = {query: answer_in(space, query) for query in dict.fromkeys((*TEXTS, *history.asked_after))}
     for query, answer in history.asked_after.items():
         found += differences(f"{query}, asked at the end", answer, answers[query])
     for session in history.sessions:
