@@ -16,11 +16,11 @@ from schedule import LINK_FAULTS, LOST, PEER_FAULTS, TEXTS, Happens, Insert, Not
 
 from gsg import Space
 
-SEEDS = 120
+SEEDS = 90
 """Of runs of one to two seconds of a core each. The rest of 10,000 is `make soak`."""
 TOPIC_SEEDS = 10
 """Of runs in which peers use a topic as well."""
-ORDERED_SEEDS = 20
+ORDERED_SEEDS = 10
 """Of runs in which the numbers of a position are ordered, and conditions have bounds alone."""
 GROUP = 5
 """So many runs are one test: enough tests for all cores."""
