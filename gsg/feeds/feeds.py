@@ -390,6 +390,9 @@ class Feeds:
                 link.send(RemoveCondition(number))
 
     def _begin_leaving(self, memory: AlphaMemory, facts: list[Tuple]) -> None:
+        if (leaving := self.memories.leaving.get(memory.alpha)) is not None:
+            leaving.left += facts  # of another of its intervals
+            return
         leaving = self.memories.leaving[memory.alpha] = LeavingFacts(memory.alpha, facts)
         self._start_task(self._leave(memory, leaving))
 

@@ -4,6 +4,7 @@ whoever reads."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 WRITE_BYTES = 64 * 1024
@@ -33,6 +34,10 @@ class GatheredWrites:
         self._size_bytes += len(data)
         if self._size_bytes > WRITE_BYTES:
             self._write_all()
+
+    def writelines(self, parts: Iterable[bytes]) -> None:
+        """The same of several parts."""
+        self.write(b"".join(parts))
 
     def get_write_buffer_size(self) -> int:
         """Bytes that the system has not taken yet."""

@@ -233,7 +233,7 @@ class Conditions:
         """Whether events meet something under a key."""
         if key in self.by_key or key in self.standby or (key[1] == HOME and self.everywhere.size > 0):
             return True
-        return any(kept.intervals and kept.postings_of_interval(key) is not None for kept in (self.by_key, self.standby))
+        return any(kept.postings_of_interval(key) is not None for kept in (self.by_key, self.standby))
 
     # --- what publishers are told -----------------------------------------------------------------------------------------
 

@@ -53,7 +53,9 @@ class PostingsByKey:
         return self._by_key.get(short_key(key) if self._hashes else key)
 
     def postings_of_interval(self, key: Key) -> KeyPostings | None:
-        """What is posted under the interval of a key's constant, where :attr:`intervals` are in use."""
+        """What is posted under the interval of a key's constant."""
+        if not self.intervals:
+            return None
         interval = self._ordered.interval_key(short_key(key))
         return None if interval is None else self._by_key.get(interval)
 
@@ -102,7 +104,7 @@ class PostingsByKey:
             if positions is None or position in positions:
                 # A variable is no key's constant.
                 key = (arity, position, items[position])
-                for postings in (self.find(key), self.postings_of_interval(key) if self.intervals else None):
+                for postings in (self.find(key), self.postings_of_interval(key)):
                     if postings is not None:
                         candidates.extend(postings.candidates(items))
         return candidates

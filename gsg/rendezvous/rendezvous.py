@@ -156,7 +156,7 @@ class Rendezvous:
             self._match_fact(postings, fact, sign, stamp)
         if key[1] == HOME and self._everywhere.size:
             self._match_fact(self._everywhere, fact, sign, stamp)
-        if self._postings.intervals and (postings := self._postings.postings_of_interval(key)) is not None:
+        if (postings := self._postings.postings_of_interval(key)) is not None:
             self._match_fact(postings, fact, sign, stamp)
 
     def _changed_for_some(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:
@@ -165,7 +165,7 @@ class Rendezvous:
             self._changed(key, fact, sign, stamp)
             return
         seen = self.held.seen(key, fact, sign, stamp)
-        of_interval = self._postings.postings_of_interval(key) if self._postings.intervals else None
+        of_interval = self._postings.postings_of_interval(key)
         for postings in (self._postings.get(key), self._everywhere if key[1] == HOME else None, of_interval):
             if postings is not None:
                 self._match_fact(postings, seen.fact, sign, stamp, seen)
@@ -379,7 +379,7 @@ class Rendezvous:
 
     def drop_moved_key(self, key: Key) -> None:
         """Forget the facts of a moved key, once no feed needs them here."""
-        if key in self._postings or (self._postings.intervals and self._postings.postings_of_interval(key) is not None):
+        if key in self._postings or self._postings.postings_of_interval(key) is not None:
             return
         self.moved.pop(key, None)
         self._begin_message(None)

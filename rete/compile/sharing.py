@@ -54,7 +54,7 @@ def fixed_parameters(body: Group | Algebra, arguments: Token, *, by_feed: bool) 
     return frozenset(Parameter.of_name(name).number for name in others)
 
 
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=1_024)  # of templates; the one that was not asked for the longest goes
 def _outside_patterns(tree: Algebra) -> tuple[frozenset[str], bool]:
     """The parameters that stand in no condition, at no end of a path, and are no limits of what has such; and whether there are
     any of these."""

@@ -289,12 +289,17 @@ def test_what_changes_without_a_publisher_is_nobodys_word() -> None:
     assert world.fan_outs.come_before(b"publisher") == [(OWN.id + b"h", 2, 2)]
 
 
-def test_of_events_that_go_together_each_way_names_what_goes_by_the_other_before_the_last() -> None:
+def with_a_member_fed_directly() -> tuple[World, Subscriber]:
+    """Of what begins with ``s``, beside what it hears by its head."""
     world = World(MOST_DIRECT + 1)
     world.come_again()
     member = next(iter(next(iter(world.fan_out.heads.values())))).subscriber
-    direct = InsertCondition(0, 9, Template((Symbol("s"), None)), 0, events_only=True)
-    world.rendezvous.insert_condition(member, direct)
+    world.rendezvous.insert_condition(member, InsertCondition(0, 9, Template((Symbol("s"), None)), 0, events_only=True))
+    return world, member
+
+
+def test_of_events_that_go_together_each_way_names_what_goes_by_the_other_before_the_last() -> None:
+    world, member = with_a_member_fed_directly()
     events = [Event(number, (who, HOT if hot else 1)) for number, (who, hot) in enumerate(((7, 1), (Symbol("s"), 0), (8, 1)), 4)]
 
     EventBatch(world.rendezvous, b"publisher", events, [None] * 3).forward(inf)
@@ -307,11 +312,7 @@ def test_of_events_that_go_together_each_way_names_what_goes_by_the_other_before
 
 
 def test_an_event_by_heads_names_nothing_that_goes_directly_behind_it() -> None:
-    world = World(MOST_DIRECT + 1)
-    world.come_again()
-    member = next(iter(next(iter(world.fan_out.heads.values())))).subscriber
-    direct = InsertCondition(0, 9, Template((Symbol("s"), None)), 0, events_only=True)
-    world.rendezvous.insert_condition(member, direct)
+    world, member = with_a_member_fed_directly()
 
     EventBatch(world.rendezvous, b"publisher", [Event(4, (7, HOT)), Event(5, (Symbol("s"), 1))], [None] * 2).forward(inf)
 
