@@ -37,7 +37,8 @@ class Network:
     def __post_init__(self) -> None:
         """Refuse what cannot be, and read what is written."""
         try:
-            read = [attribute_from(one) if isinstance(one, str) else one for one in self.ordered]
+            given = (self.ordered,) if isinstance(self.ordered, str) else self.ordered
+            read = [attribute_from(one) if isinstance(one, str) else one for one in given]
             object.__setattr__(self, "ordered", tuple(OrderedAttributes(read).by_place.values()))
         except LocalError as error:
             raise BadNetwork(str(error)) from None

@@ -57,7 +57,8 @@ class PlanStep(msgspec.Struct, frozen=True):
     everywhere: bool = False
     """Whether it has no constant, nor bounds of an ordered position, so that it is posted at every peer."""
     intervals: int = 0
-    """Where it has bounds and no constant: the intervals of an ordered position that it is posted under."""
+    """Where it has bounds of an ordered position and no constant: how many intervals it is posted under, that of long constants
+    not counted."""
     steps: tuple[PlanStep, ...] = ()
 
 
@@ -103,7 +104,8 @@ def _plan_lines(steps: Iterable[PlanStep]) -> Iterator[str]:
         if step.everywhere:
             yield "   no constant to post it under: it is posted at every peer"
         if step.intervals:
-            yield f"   no constant to post it under: it is posted under {step.intervals} intervals of a position that is ordered"
+            between = number_text(step.intervals, "interval")
+            yield f"   no constant to post it under: {between} between its bounds and that of long constants are its keys"
         for candidate in step.candidates:
             yield "   " + _candidate_line(candidate)
 

@@ -68,7 +68,9 @@ class Inspection:
             language,
             counts=counts,
             candidates={spec: self._candidates(spec.template, found[spec.template]) for spec in specs},
-            intervals={spec: len(at.numbers) for spec in specs if (at := self._subscriber.feeds.intervals_of(spec)) is not None},
+            intervals={
+                spec: len(at.numbers) - 1 for spec in specs if (at := self._subscriber.feeds.intervals_of(spec)) is not None
+            },
             counted=f"the rendezvous of each condition, as they told {self._address}; at most so many",
             sharing=self._subscriber.count_sharing(query),
         )

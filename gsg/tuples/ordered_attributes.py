@@ -35,7 +35,7 @@ MAX_ATTRIBUTES = 64
 """Of one network."""
 POSTED_INTERVALS = 64
 """Between the bounds of one condition, beside that of long constants; one with more of them is posted at every peer."""
-_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _FORM = re.compile(rf"(?P<low>{_NUMBER})\.\.(?P<high>{_NUMBER})/(?P<intervals>[0-9]{{1,9}})")
 _encode = msgspec.msgpack.Encoder().encode
 

@@ -144,6 +144,10 @@ def test_peers_that_declare_something_else_are_of_another_network() -> None:
     run(main, seed=6)
 
 
+def test_one_attribute_may_be_given_by_itself() -> None:
+    assert Network(ordered="_,_,0..100/10").attributes.by_place == NETWORK.attributes.by_place
+
+
 def test_what_is_declared_twice_or_is_no_attribute_is_refused() -> None:
     with pytest.raises(Exception, match="expected one at a position"):
         Network(ordered=("_,0..1/2", attribute_from("_,0..1/3")))

@@ -22,7 +22,7 @@ from ..messages import say
 from ..output import Printer
 from .experiment_options import ExperimentOptions, with_experiment
 from .log_output import LAST_WORDS_S, Outlet, log_to
-from .network_options import members_of, network_of, with_network
+from .network_options import members_of, network_of, ordered_of, with_network
 from .pedro_options import PedroOptions, refuse_without_door, with_pedro
 from .quota_options import quotas_of, with_quotas
 from .signals import Ending, ended_by_signals
@@ -238,7 +238,7 @@ async def _serve(
         pedro_door = None if pedro is None else await doors.enter_async_context(pedro_options.door(peer, *pedro))
         peer.counters.add(outlet.counts)
         contact = peer.contact
-        said = [f"peer {contact.id.hex()} listens on {show(contact.host, contact.port)}", members_of(network)]
+        said = [f"peer {contact.id.hex()} listens on {show(contact.host, contact.port)}", members_of(network), *ordered_of(network)]
         if network.link_tls is False:
             said.append("links to other peers are plain: whoever is on the way can read and change what they carry")
         if data is None:

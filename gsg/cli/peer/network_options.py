@@ -99,6 +99,11 @@ def network_of(
     return network
 
 
+def ordered_of(network: Network) -> list[str]:
+    """Which positions are ordered, for a person to read: a line where there are any."""
+    return [f"ordered: {network.attributes}"] if network.attributes else []
+
+
 def members_of(network: Network) -> str:
     """Whom a peer talks with, for a person to read."""
     count = 0 if network.allowed is None else len(network.allowed)

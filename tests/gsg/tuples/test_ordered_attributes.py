@@ -81,7 +81,7 @@ def test_an_attribute_is_read_as_it_is_written(one: float, other: float, interva
 
 
 @pytest.mark.parametrize(
-    ("text", "written"), [("1.5e3..2e4/5", "1500..20000/5"), ("-0..+2/3", "0..2/3"), ("_,.5..1/3", "_,0.5..1/3")]
+    ("text", "written"), [("1.5e3..2e4/5", "1500..20000/5"), ("-0..+2/3", "0..2/3"), ("_,0.50..1/3", "_,0.5..1/3")]
 )
 def test_it_is_written_in_one_way(text: str, written: str) -> None:
     assert str(attribute_from(text)) == written
@@ -101,6 +101,7 @@ def test_it_may_be_written_as_in_scripts() -> None:
         ("_,2..1/3", "the lower one first"),
         ("_,1..inf/3", "such as _,_,0..100/50"),
         ("_,1_0..20/3", "such as _,_,0..100/50"),
+        ("_,0...100/20", "such as _,_,0..100/50"),
         ("_,0..1/0", "expected 1 to 65,536"),
         ("_,0..1/999999", "expected 1 to 65,536"),
         ("_," * 300 + "0..1/3", "expected one below the arity"),

@@ -14,7 +14,7 @@ from commands import END_S, peer_command
 
 from gsg import Network
 from gsg.cli import main
-from gsg.cli.peer.network_options import members_of, network_of
+from gsg.cli.peer.network_options import members_of, network_of, ordered_of
 
 pytestmark = pytest.mark.waits
 
@@ -131,3 +131,17 @@ def test_a_secret_that_is_no_utf8_is_not_shown(tmp_path: Path) -> None:
 
     assert "byte FF is no UTF-8" in caught.value.message
     assert "members" not in caught.value.message
+
+
+def test_what_is_ordered_is_said_at_the_start() -> None:
+    network = network_of(None, None, "on", 2, ("_, _, 0..1e2/20", "_,-5..5/10"))
+
+    assert ordered_of(network) == ["ordered: _,-5..5/10; _,_,0..100/20"]
+    assert ordered_of(Network()) == []
+
+
+def test_what_cannot_be_ordered_is_refused_by_its_option() -> None:
+    with pytest.raises(click.BadParameter, match="such as _,_,0..100/50") as refused:
+        network_of(None, None, "on", 2, ("_,1..2",))
+
+    assert refused.value.param_hint == "--ordered"
