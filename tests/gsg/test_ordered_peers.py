@@ -49,6 +49,10 @@ def test_a_condition_with_bounds_is_posted_at_the_holders_of_its_intervals_and_h
         assert posted == {holders(peers, interval)[0] for interval in (9, 10, 12)}
         assert not any(peer._parts.rendezvous.conditions.everywhere.size for peer in peers)
 
+        told = str(await peers[1].inside.explain(WARM))
+        assert "2 intervals between its bounds and that of long constants are its keys" in told
+        assert "posted at every peer" in str(await peers[1].inside.explain("(?s, ?p, ?v)"))
+
         await peers[3].retract([("s30", TEMP, 90)])
         await peers[4].notify([("now", TEMP, 96.5), ("now", TEMP, 99)])
         await quiet()

@@ -141,7 +141,7 @@ def test_what_is_ordered_is_said_at_the_start() -> None:
 
 
 def test_what_cannot_be_ordered_is_refused_by_its_option() -> None:
-    with pytest.raises(click.BadParameter, match="such as _,_,0..100/50") as refused:
+    with pytest.raises(click.BadParameter, match=r"such as _,_,0\.\.100/50") as refused:
         network_of(None, None, "on", 2, ("_,1..2",))
 
     assert refused.value.param_hint == "--ordered"
