@@ -184,7 +184,8 @@ async def measured(kind: Kind, number: int, events: int) -> Figure:
     if kind in PEDRO:
         async with peers(1, pedro=True) as [peer]:
             return at_pedro_door(kind, number, events, int(peer.pedro.rpartition(":")[2]))
-    async with peers(3) as [one, other, _]:
+    # A client may have 10,000 as a peer starts.
+    async with peers(3, options=("--client-subscriptions", str(max(number, 1)))) as [one, other, _]:
         return await over_peers(kind, number, events, one.url, other.url)
 
 
