@@ -30,12 +30,12 @@ from ..errors import DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
 from ..wire.status_messages import Count
-from .connections import CLOSE_SWEEPS, Connection, Connections
-from .hosts import Hosts, Refusal
-from .peer_channel import PeerChannel
 from .protocol import MAX_MESSAGE_BYTES
-from .server import REFUSAL, Server, protocols
-from .session import Session, report
+from .serving.connections import CLOSE_SWEEPS, Connection, Connections
+from .serving.hosts import Hosts, Refusal
+from .serving.server import REFUSAL, Server, protocols
+from .websocket.channel_subscription import PeerChannel
+from .websocket.session import Session, report
 
 log = logging.getLogger(__name__)
 _refused = LogRate(log)

@@ -288,7 +288,7 @@ async def test_what_a_peer_that_dies_leaves_its_clients_to_do_is_said(
 
 
 async def test_a_peer_that_hangs_is_not_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.opening.OPEN_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("gsg.http.client.opening.OPEN_TIMEOUT_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
         with pytest.raises(PeerUnreachable, match=f"nobody answers at {url} within 0.05 s, .* a peer there is stopped or hangs"):

@@ -15,8 +15,8 @@ from gsg.channels.notation import from_json, read, to_json
 from gsg.channels.values import Reference
 from gsg.errors import BadTerm, BadText, LocalError, PeerUnreachable, Refused
 from gsg.http.door import HttpDoor
-from gsg.http.peer_channel import PeerChannel
 from gsg.http.protocol import Events, PublishEvents, SubscribeEvents
+from gsg.http.websocket.channel_subscription import PeerChannel
 from gsg.quotas import Quota, Quotas
 
 

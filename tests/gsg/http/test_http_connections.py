@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
 import gsg
-import gsg.http.request_parts
+import gsg.http.client.request_parts
 from gsg import (
     BadQuery,
     Client,
@@ -24,7 +24,6 @@ from gsg import (
     Peer,
 )
 from gsg.http.door import HttpDoor
-from gsg.http.peer_channel import PeerChannel
 from gsg.http.protocol import (
     MAX_LIMIT,
     MAX_MESSAGE_BYTES,
@@ -38,7 +37,8 @@ from gsg.http.protocol import (
     Subscribe,
     Unsubscribe,
 )
-from gsg.http.session import Session
+from gsg.http.websocket.channel_subscription import PeerChannel
+from gsg.http.websocket.session import Session
 from gsg.quotas import Quota, Quotas
 
 pytestmark = pytest.mark.waits
@@ -220,7 +220,7 @@ async def test_a_client_that_publishes_too_much_is_refused_with_the_limit_and_th
 
 
 async def test_a_call_that_was_taken_in_part_goes_on_as_its_quota_allows(door: HttpDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.http.request_parts, "TUPLES_PER_REQUEST", 100)
+    monkeypatch.setattr(gsg.http.client.request_parts, "TUPLES_PER_REQUEST", 100)
     door._peer.quotas = quotas = Quotas(client=Quota(10, 100, 1 << 30))
     async with gsg.connect(door.url) as client, await client.subscribe("(?x)") as told:
         await client.notify([(number,) for number in range(400)])

@@ -83,7 +83,7 @@ async def gone(socket: ClientConnection) -> None:
 
 async def test_a_client_that_stops_reading_is_cut_off_and_counted_and_its_place_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gsg.http.door.PING_S", 0.1)
-    monkeypatch.setattr("gsg.http.connections.CLOSE_SWEEPS", 0)
+    monkeypatch.setattr("gsg.http.serving.connections.CLOSE_SWEEPS", 0)
     async with Peer() as peer, HttpDoor(peer, port=0) as door:
         socket = await websocket(endpoint(door), ping_interval=None)
         await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))
@@ -104,7 +104,7 @@ async def test_a_client_that_stops_reading_is_cut_off_and_counted_and_its_place_
 
 
 async def test_a_client_that_says_goodbye_and_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.connections.CLOSE_SWEEPS", 0)
+    monkeypatch.setattr("gsg.http.serving.connections.CLOSE_SWEEPS", 0)
     async with Peer() as peer, HttpDoor(peer, port=0) as door:
         socket = await websocket(endpoint(door), ping_interval=None, close_timeout=0.01)
         await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))

@@ -8,25 +8,20 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from ..errors import PeerMisbehaved, Refused
-from ..explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
-from ..languages import blocks, parse_script
-from ..languages.query import MAX_TOKENS
-from ..languages.rows import Row
-from ..subscriptions.backlog import LIMIT, Overflow, check_limit, overflow_of
-from ..subscriptions.live import LiveSubscription
-from ..subscriptions.subscription import Callback
-from ..topics.names import topic_name
-from ..tuples import terms as model
-from ..tuples.audiences import audience_of
-from ..tuples.features import Key
-from ..tuples.terms import Tuple
-from .client_channel import ClientChannel
-from .client_subscription import ClientSubscription
-from .client_topic import ClientTopic, known_topics
-from .opening import DEFAULT_URL
-from .peer_connection import PeerConnection
-from .protocol import (
+from ...errors import PeerMisbehaved, Refused
+from ...explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
+from ...languages import blocks, parse_script
+from ...languages.query import MAX_TOKENS
+from ...languages.rows import Row
+from ...subscriptions.backlog import LIMIT, Overflow, check_limit, overflow_of
+from ...subscriptions.live import LiveSubscription
+from ...subscriptions.subscription import Callback
+from ...topics.names import topic_name
+from ...tuples import terms as model
+from ...tuples.audiences import audience_of
+from ...tuples.features import Key
+from ...tuples.terms import Tuple
+from ..protocol import (
     MAX_LIMIT,
     AskDrawing,
     AskHoldings,
@@ -48,7 +43,12 @@ from .protocol import (
     Subscribe,
     Subscribed,
 )
+from .channel import ClientChannel
+from .opening import DEFAULT_URL
+from .peer_connection import PeerConnection
 from .request_parts import cut_into_requests
+from .subscription import ClientSubscription
+from .topic import ClientTopic, known_topics
 
 MakeRequest: TypeAlias = Callable[[int, list[Tuple], "list[str] | None"], Request]
 

@@ -17,9 +17,8 @@ import msgspec
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from ..errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, TooLarge
-from .opening import open_websocket, why_closed
-from .protocol import (
+from ...errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, TooLarge
+from ..protocol import (
     MAX_MESSAGE_BYTES,
     Ended,
     Failed,
@@ -33,6 +32,7 @@ from .protocol import (
     SubscribeTopic,
     error_of,
 )
+from .opening import open_websocket, why_closed
 
 log = logging.getLogger(__name__)
 

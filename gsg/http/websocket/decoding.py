@@ -12,8 +12,8 @@ from typing import Any, overload
 
 import msgspec
 
-from ..errors import LocalError
-from .protocol import NUMBER, Insert, Notify, Request, Retract, Said
+from ...errors import LocalError
+from ..protocol import NUMBER, Insert, Notify, Request, Retract, Said
 
 LARGE_BYTES = 256 * 1024
 """A message that is longer is read in two steps: a smaller one takes some five milliseconds."""

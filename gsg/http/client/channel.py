@@ -13,15 +13,13 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..channels import environment as environments
-from ..channels.consumers import UNREAD, Stream
-from ..channels.events import Event, fields_of
-from ..channels.notation import decode_json, read, to_json
-from ..channels.values import Value
-from ..errors import BadTerm, DoorClosed, GsgError, Overrun, PeerMisbehaved
-from .client_events import ClientEvents
-from .peer_connection import PeerConnection
-from .protocol import (
+from ...channels import environment as environments
+from ...channels.consumers import UNREAD, Stream
+from ...channels.events import Event, fields_of
+from ...channels.notation import decode_json, read, to_json
+from ...channels.values import Value
+from ...errors import BadTerm, DoorClosed, GsgError, Overrun, PeerMisbehaved
+from ..protocol import (
     BYTES_PER_REQUEST,
     TUPLES_PER_REQUEST,
     AskChannel,
@@ -36,6 +34,8 @@ from .protocol import (
     SubscribeEvents,
     error_of,
 )
+from .events import ClientEvents
+from .peer_connection import PeerConnection
 
 
 class ClientChannel:

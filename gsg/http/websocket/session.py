@@ -12,18 +12,16 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dht.log_rate import LogRate
 
-from ..errors import BadQuery, GsgError, LocalError, RemoteError
-from ..interleaving import in_thread
-from ..languages import is_prepared, prepare
-from ..languages.rows import Row
-from ..peer import Peer
-from ..subscriptions.backlog import Pool, check_limit
-from ..subscriptions.live import LiveSubscription
-from ..tuples.audiences import audience_of
-from ..tuples.terms import term
-from .decoding import NotARequest, decode
-from .peer_channel import ChannelClientSubscription, PeerChannel
-from .protocol import (
+from ...errors import BadQuery, GsgError, LocalError, RemoteError
+from ...interleaving import in_thread
+from ...languages import is_prepared, prepare
+from ...languages.rows import Row
+from ...peer import Peer
+from ...subscriptions.backlog import Pool, check_limit
+from ...subscriptions.live import LiveSubscription
+from ...tuples.audiences import audience_of
+from ...tuples.terms import term
+from ..protocol import (
     BYTES_PER_PLACE,
     MAX_KEYS,
     MAX_KEYS_FOUND,
@@ -64,6 +62,8 @@ from .protocol import (
     UpToDate,
     failed,
 )
+from .channel_subscription import ChannelClientSubscription, PeerChannel
+from .decoding import NotARequest, decode
 from .sending import Sender
 from .topic_subscription import TopicClientSubscription
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from ipaddress import IPv6Address, ip_address
 from typing import NamedTuple
 
-from ..errors import LocalError
+from ...errors import LocalError
 
 LOCALHOST = "localhost"
 """The one name that is let in without being told: browsers and systems answer it themselves (RFC 6761, section 6.3). Names below

@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import repeat
 
-from ..errors import GsgError, Overrun, PeerMisbehaved
-from ..topics.backlog import Backlog, TopicEvent
-from ..topics.names import is_filter
-from ..topics.values import event_values
-from ..tuples.sizes import size_bytes
-from ..tuples.terms import Term, fact
-from .client_events import ClientEvents
-from .peer_connection import PeerConnection
-from .protocol import (
+from ...errors import GsgError, Overrun, PeerMisbehaved
+from ...topics.backlog import Backlog, TopicEvent
+from ...topics.names import is_filter
+from ...topics.values import event_values
+from ...tuples.sizes import size_bytes
+from ...tuples.terms import Term, fact
+from ..protocol import (
     AskTopics,
     Done,
     Dropped,
@@ -32,6 +30,8 @@ from .protocol import (
     Topics,
     error_of,
 )
+from .events import ClientEvents
+from .peer_connection import PeerConnection
 from .request_parts import cut_into_requests
 
 

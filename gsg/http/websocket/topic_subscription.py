@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Self
 
-from ..errors import GsgError, Overrun
-from ..topics.backlog import TopicEvent
-from ..topics.names import is_filter
-from ..topics.topic import Topic, TopicSubscription
-from ..tuples.terms import Tuple
-from .protocol import BYTES_PER_MESSAGE, Dropped, Ended, TopicEvents, failed
+from ...errors import GsgError, Overrun
+from ...topics.backlog import TopicEvent
+from ...topics.names import is_filter
+from ...topics.topic import Topic, TopicSubscription
+from ...tuples.terms import Tuple
+from ..protocol import BYTES_PER_MESSAGE, Dropped, Ended, TopicEvents, failed
 from .sending import Sender
 
 EVENTS_PER_MESSAGE = 1_000

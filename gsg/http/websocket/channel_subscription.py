@@ -10,21 +10,21 @@ import asyncio
 import logging
 from contextlib import AsyncExitStack
 
-from ..background import in_turns
-from ..channels.channel import Channel
-from ..channels.consumers import UNREAD, Stream, Unread
-from ..channels.environment import of_user
-from ..channels.events import Event, names_of
-from ..channels.matchers.auto import Auto
-from ..channels.notation import from_json, read_any, to_json
-from ..channels.overlay.overlay import Overlay
-from ..channels.overlay.sending import check_event
-from ..channels.ticket import State, Ticket
-from ..channels.values import Value
-from ..errors import DoorClosed, GsgError, LocalError, Overrun, PeerUnreachable, TooLarge
-from ..interleaving import in_thread
-from ..peer import Peer
-from .protocol import (
+from ...background import in_turns
+from ...channels.channel import Channel
+from ...channels.consumers import UNREAD, Stream, Unread
+from ...channels.environment import of_user
+from ...channels.events import Event, names_of
+from ...channels.matchers.auto import Auto
+from ...channels.notation import from_json, read_any, to_json
+from ...channels.overlay.overlay import Overlay
+from ...channels.overlay.sending import check_event
+from ...channels.ticket import State, Ticket
+from ...channels.values import Value
+from ...errors import DoorClosed, GsgError, LocalError, Overrun, PeerUnreachable, TooLarge
+from ...interleaving import in_thread
+from ...peer import Peer
+from ..protocol import (
     BYTES_PER_MESSAGE,
     MAX_MESSAGE_BYTES,
     ChannelReport,

@@ -6,13 +6,13 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 
-from ..errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Stale
-from ..languages.rows import Change, Row, Sign
-from ..subscriptions.backlog import Overflow
-from ..subscriptions.live import LiveSubscription
-from ..subscriptions.subscription import Callback
+from ...errors import DoorClosed, GsgError, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Stale
+from ...languages.rows import Change, Row, Sign
+from ...subscriptions.backlog import Overflow
+from ...subscriptions.live import LiveSubscription
+from ...subscriptions.subscription import Callback
+from ..protocol import Done, Dropped, Ended, Events, OfSubscription, Rows, Subscribed, TopicEvents, Unsubscribe, UpToDate, error_of
 from .peer_connection import SUBSCRIBE_AGAIN, PeerConnection
-from .protocol import Done, Dropped, Ended, Events, OfSubscription, Rows, Subscribed, TopicEvents, Unsubscribe, UpToDate, error_of
 
 
 class ClientSubscription:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..tuples.sizes import size_bytes
-from ..tuples.terms import Tuple
-from .protocol import BYTES_PER_REQUEST, TUPLES_PER_REQUEST
+from ...tuples.sizes import size_bytes
+from ...tuples.terms import Tuple
+from ..protocol import BYTES_PER_REQUEST, TUPLES_PER_REQUEST
 
 
 def cut_into_requests(tuples: list[Tuple]) -> Iterator[list[Tuple]]:

@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from ..errors import Overrun, RemoteError, Stale, TooLarge
-from ..languages.rows import Change
-from ..subscriptions.live import LiveSubscription
-from .protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Dropped, OutOfDate, Reply, failed
+from ...errors import Overrun, RemoteError, Stale, TooLarge
+from ...languages.rows import Change
+from ...subscriptions.live import LiveSubscription
+from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Dropped, OutOfDate, Reply, failed
 
 log = logging.getLogger(__name__)
 

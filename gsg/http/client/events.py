@@ -6,9 +6,9 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
 
-from ..errors import GsgError, LocalError, PeerMisbehaved, PeerUnreachable
+from ...errors import GsgError, LocalError, PeerMisbehaved, PeerUnreachable
+from ..protocol import Done, Subscribed, Unsubscribe
 from .peer_connection import SUBSCRIBE_TO_EVENTS_AGAIN, PeerConnection
-from .protocol import Done, Subscribed, Unsubscribe
 
 Read = TypeVar("Read")
 Told = TypeVar("Told", covariant=True)

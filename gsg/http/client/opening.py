@@ -13,8 +13,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 
 from dht.resolving import resolve
 
-from ..errors import LocalError, PeerUnreachable, reason
-from .protocol import MAX_MESSAGE_BYTES
+from ...errors import LocalError, PeerUnreachable, reason
+from ..protocol import MAX_MESSAGE_BYTES
 
 DEFAULT_URL = "http://127.0.0.1:8470"
 _PLACE = re.compile(r"[\w.-]+:[0-9]{1,5}")

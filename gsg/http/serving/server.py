@@ -1,4 +1,4 @@
-"""Uvicorn as the HTTP door needs it: what it knows of each connection is told to :mod:`gsg.http.connections`, which ends some.
+"""Uvicorn as the HTTP door needs it: what it knows of each connection is told to connections.py, which ends some.
 
 Uvicorn closes a connection by asking its transport to, which waits for the client to read; it has no time for the first request, no
 limit to WebSockets, and does not say of whom it complains.
