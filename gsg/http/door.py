@@ -1,6 +1,6 @@
-"""The HTTP server of a peer: WebSocket at ``/v1``, status as JSON at ``/status``.
+"""The HTTP server of a peer; what it does is in the table of application.py.
 
-Every request passes the gate first: whether there is a place for it, and whether it was meant for this peer (hosts.py).
+Every request passes the gate first: whether there is a place for it, and whether it was meant for this peer (serving/hosts.py).
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from ipaddress import ip_address
 from types import TracebackType
 from typing import Self
 
-import msgspec
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -30,12 +27,14 @@ from ..errors import DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
 from ..wire.status_messages import Count
+from .application import application, operations
+from .operations import Services
 from .protocol import MAX_MESSAGE_BYTES
 from .serving.connections import CLOSE_SWEEPS, Connection, Connections
 from .serving.hosts import Hosts, Refusal
 from .serving.server import REFUSAL, Server, protocols
 from .websocket.channel_subscription import PeerChannel
-from .websocket.session import Session, report
+from .websocket.session import Session
 
 log = logging.getLogger(__name__)
 _refused = LogRate(log)
@@ -52,12 +51,6 @@ CLOSE_S = CLOSE_SWEEPS
 PING_S = 20
 """How often a client is asked whether it lives, and how long it may take to answer: one that answers nothing is cut off, CLOSE_S
 later at the latest."""
-
-_ABOUT = """A peer of the Global Semantic Graph router.
-
-GET /status      how this peer and those it knows are doing, as JSON
-WebSocket /v1    publish and subscribe; use the command gsg, or gsg.connect() in Python
-"""
 
 
 class _TrueAlarms(logging.Filter):
@@ -88,8 +81,7 @@ class HttpDoor:
         self._peer = peer
         self._hosts = Hosts(host, names)
         self._connections = Connections(self._ended)
-        self._unread = Pool(UNREAD_BYTES)
-        self._channel = PeerChannel(peer)
+        self._services = Services(peer, PeerChannel(peer), Pool(UNREAD_BYTES))
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
         self._clients = 0
@@ -98,7 +90,7 @@ class HttpDoor:
         self._refusals = 0
         http, websocket = protocols(self._connections)
         config = uvicorn.Config(
-            self._gate(self._application()),
+            self._gate(application(operations(self._services), self._serve_websocket)),
             log_config=None,
             http=http,
             ws=websocket,
@@ -157,7 +149,7 @@ class HttpDoor:
         finally:
             self._connections.abort_all()
             self._socket.close()
-            await self._channel.close()
+            await self._services.channel.close()
 
     def _counted(self) -> list[Count]:
         return [
@@ -199,25 +191,14 @@ class HttpDoor:
             return Refusal(503, f"{MAX_CLIENTS} clients are served already; try again later")
         return refusal
 
-    def _application(self) -> Starlette:
-        async def about(_: Request) -> Response:
-            return PlainTextResponse(_ABOUT)
-
-        async def status(_: Request) -> Response:
-            answer = await report(0, self._peer)
-            return Response(msgspec.json.encode(answer.as_dict()), media_type="application/json")
-
-        async def clients(websocket: WebSocket) -> None:
-            self._clients += 1
-            try:
-                caller = websocket.client
-                client = "" if caller is None else f"{caller.host}:{caller.port}"
-                session = Session(self._peer, websocket, client, channel=self._channel, unread=self._unread)
-                await session.serve()
-                self._lost += session.lost
-            finally:
-                self._clients -= 1
-
-        return Starlette(
-            routes=[Route("/", about), Route("/status", status), WebSocketRoute("/v1", clients)],
-        )
+    async def _serve_websocket(self, websocket: WebSocket) -> None:
+        self._clients += 1
+        try:
+            caller = websocket.client
+            client = "" if caller is None else f"{caller.host}:{caller.port}"
+            services = self._services
+            session = Session(services.peer, websocket, client, channel=services.channel, unread=services.unread)
+            await session.serve()
+            self._lost += session.lost
+        finally:
+            self._clients -= 1

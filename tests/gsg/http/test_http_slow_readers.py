@@ -98,7 +98,7 @@ async def test_a_client_that_stops_reading_is_cut_off_and_counted_and_its_place_
                 door._connections.sweep()
                 await asyncio.sleep(0)
 
-        assert (door._lost, door._clients, len(door._connections), door._unread.held_bytes) == (1, 0, 0, 0)
+        assert (door._lost, door._clients, len(door._connections), door._services.unread.held_bytes) == (1, 0, 0, 0)
         await still_serves(door)
         await gone(socket)
 
