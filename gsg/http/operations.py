@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
+from .serving.clients import Clients
 from .serving.principals import Role
 from .websocket.channel_subscription import PeerChannel
 
@@ -28,6 +29,8 @@ class Services(NamedTuple):
     channel: PeerChannel
     unread: Pool
     """Shared by all who are sent rows, for those that wait."""
+    clients: Clients
+    """Those that are served for long."""
 
 
 @dataclass(frozen=True, slots=True)

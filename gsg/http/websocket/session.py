@@ -63,7 +63,8 @@ from ..protocol import (
     failed,
 )
 from .channel_subscription import ChannelClientSubscription, PeerChannel
-from .decoding import NotARequest, decode
+from .decoding import NotARequest
+from .forms import PLAIN, Form
 from .sending import Sender
 from .topic_subscription import TopicClientSubscription
 
@@ -85,17 +86,24 @@ class Session:
     """Serves one WebSocket until its client leaves."""
 
     def __init__(
-        self, peer: Peer, socket: WebSocket, client: str = "", *, channel: PeerChannel, unread: Pool | None = None
+        self,
+        peer: Peer,
+        socket: WebSocket,
+        client: str = "",
+        *,
+        channel: PeerChannel,
+        unread: Pool | None = None,
+        form: Form | None = None,
     ) -> None:
-        """``unread``: what it shares with other clients for the rows that wait."""
+        """``unread``: what it shares with other clients for the rows that wait; ``form``: how messages are written, if not as
+        arrays."""
         self._peer = peer
         self._channel = channel
         self._calls = peer.caller()
         self._socket = socket
-        self._sender = Sender(socket, client)
+        self._sender = Sender(socket, client, form)
         self._client = client
         """Its address, for those who ask who subscribes to what."""
-        self._first = True
         self.lost = False
         """Whether its connection ended without a goodbye: it died, the network broke, or it did not answer and was cut off."""
         self._subscriptions: dict[int, LiveSubscription | ChannelClientSubscription | TopicClientSubscription | None] = {}
@@ -114,7 +122,7 @@ class Session:
     async def serve(self) -> None:
         """Read requests until the client leaves."""
         try:
-            await self._socket.accept()
+            await self._socket.accept(self._sender.form.subprotocol)
         except (WebSocketDisconnect, RuntimeError) as error:
             log.info("a client was gone before it was served: %s", error)
             return
@@ -150,13 +158,11 @@ class Session:
             text = message.get("text")
             said: bytes | str = message["bytes"] if text is None else text
             self._size_bytes = len(said)
-            if self._first:
-                self._sender.text, self._first = text is not None, False
             try:
-                return decode(said)
+                return self._sender.form.decode(said)
             except NotARequest as error:
                 _no_requests.warning("a client at %s sent what is no request: %s", self._client, ascii(str(error))[1:-1])
-                await self._sender.send(failed(error.request, LocalError(str(error))))
+                await self._sender.send(failed(error.request, error.told()))
 
     async def _carry_out(self, request: Request, size_bytes: int, places: int, tasks: asyncio.TaskGroup) -> None:
         try:
@@ -244,6 +250,8 @@ class Session:
         self._check_subscription(request)
         if not 1 <= request.max_tokens <= MAX_MAX_TOKENS:
             raise LocalError(f"max_tokens={request.max_tokens}; expected 1 to {MAX_MAX_TOKENS}")
+        if request.terms not in self._sender.form.terms:
+            raise LocalError(f"terms={request.terms!r}; expected {' or '.join(self._sender.form.terms)}")
 
         async def make() -> LiveSubscription:
             if not is_prepared(request.language):
@@ -261,7 +269,7 @@ class Session:
         subscription = await self._made(request.request, make())
         subscription.join_pool(self._unread)
         await self._sender.send(Subscribed(request.request, subscription.variables, subscription.warnings, subscription.number))
-        tasks.create_task(self._pump(request.request, subscription, subscription.pending))
+        tasks.create_task(self._pump(request.request, subscription, subscription.pending, request.terms))
 
     async def _subscribe_events(self, request: SubscribeEvents, tasks: asyncio.TaskGroup) -> None:
         self._check_subscription(request)
@@ -316,7 +324,7 @@ class Session:
         del self._subscriptions[number]
         await subscription.close()
 
-    async def _pump(self, number: int, subscription: LiveSubscription, stored: int) -> None:
+    async def _pump(self, number: int, subscription: LiveSubscription, stored: int, terms: str = PLAIN) -> None:
         """Send a subscription's rows at the client's pace; what it does not take waits in the subscription's bounded backlog."""
         up_to_date = False
         try:
@@ -327,7 +335,8 @@ class Session:
                     up_to_date = True
                     await self._sender.send(UpToDate(number))
                 await subscription.wait()
-                sent = await self._sender.send_rows(number, subscription, min(stored or ROWS_PER_MESSAGE, ROWS_PER_MESSAGE))
+                most = min(stored or ROWS_PER_MESSAGE, ROWS_PER_MESSAGE)
+                sent = await self._sender.send_rows(number, subscription, most, terms)
                 if not sent and subscription.has_ended:
                     return
                 stored = max(0, stored - sent)

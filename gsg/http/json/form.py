@@ -1,0 +1,68 @@
+"""The WebSocket's form of objects, ``gsg.v1+json``: requests and replies as messages.py has them, rows by name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from ...languages.rows import Change
+from ...tuples.terms import Term
+from ..protocol import Reply, Request
+from .decoding import decode_object
+from .messages import reply_object
+from .terms import WRITERS, TermForm
+
+SUBPROTOCOL: Final = "gsg.v1+json"
+
+Clock = Callable[[], float]
+
+_encode = msgspec.json.Encoder().encode
+
+
+class _EncodedRows(msgspec.Struct, frozen=True, tag_field="type", tag="rows"):
+    """Rows of messages.py, which have been encoded, since their lengths had to be known."""
+
+    id: int
+    rows: list[msgspec.Raw]
+
+
+class Objects:
+    """What one connection speaks. ``clock``: seconds since 1970."""
+
+    subprotocol = SUBPROTOCOL
+    is_text = True
+    terms = tuple(TermForm)
+
+    def __init__(self, clock: Clock = time.time) -> None:
+        self._clock = clock
+
+    def decode(self, message: bytes | str) -> Request:
+        """The request of a text frame. Raises NotARequest, BadTerm."""
+        return decode_object(message)
+
+    def encode(self, reply: Reply) -> bytes:
+        """What the peer says."""
+        return _encode(reply_object(reply))
+
+    def encode_row(self, change: Change, names: tuple[str, ...], terms: str) -> bytes:
+        """A row by name, with its sign and the time."""
+        return _encode(row_object(change, WRITERS[TermForm(terms)], time_text(self._clock())))
+
+    def encode_rows(self, number: int, signs: list[int], rows: list[msgspec.Raw]) -> bytes:
+        """A message of rows, which have their signs."""
+        return _encode(_EncodedRows(number, rows))
+
+
+def row_object(change: Change, write: Callable[[Term], object], at: str) -> dict[str, object]:
+    """A difference as messages.Change has it."""
+    sign, row = change
+    return {"sign": str(sign), "row": dict(zip(row, map(write, row.terms), strict=True)), "at": at}
+
+
+def time_text(time_s: float) -> str:
+    """A time in UTC with milliseconds (RFC 3339, section 5.6)."""
+    return datetime.fromtimestamp(time_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
