@@ -29,8 +29,10 @@ from ..subscriptions.backlog import Pool
 from ..wire.status_messages import Count
 from .application import application, operations
 from .json.form import SUBPROTOCOL, Objects
+from .json.streams import Streams
 from .operations import Services
 from .protocol import MAX_MESSAGE_BYTES
+from .serving.bodies import Bodies
 from .serving.clients import Clients
 from .serving.connections import CLOSE_SWEEPS, Connection, Connections
 from .serving.hosts import Hosts, Refusal
@@ -83,7 +85,8 @@ class HttpDoor:
         self._peer = peer
         self._hosts = Hosts(host, names)
         self._connections = Connections(self._ended)
-        self._services = Services(peer, PeerChannel(peer), Pool(UNREAD_BYTES), Clients(MAX_CLIENTS))
+        unread = Pool(UNREAD_BYTES)
+        self._services = Services(peer, PeerChannel(peer), unread, Clients(MAX_CLIENTS), Bodies(), Streams(unread))
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
         self._lost = 0
@@ -151,6 +154,7 @@ class HttpDoor:
         finally:
             self._connections.abort_all()
             self._socket.close()
+            await self._services.streams.close_all()
             await self._services.channel.close()
 
     def _counted(self) -> list[Count]:

@@ -10,11 +10,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
 from ..peer import Peer
+from ..quotas import Allowance
 from ..subscriptions.backlog import Pool
+from .json.streams import Streams
+from .serving.bodies import Bodies
 from .serving.clients import Clients
 from .serving.principals import Role
 from .websocket.channel_subscription import PeerChannel
@@ -31,6 +34,20 @@ class Services(NamedTuple):
     """Shared by all who are sent rows, for those that wait."""
     clients: Clients
     """Those that are served for long."""
+    bodies: Bodies
+    """Those of requests that are being read."""
+    streams: Streams
+    """Subscriptions that are told as events, some of which wait for their clients to come back."""
+
+
+def allowance_of(services: Services, request: HTTPConnection) -> Allowance:
+    """What whoever sends this request may publish, and how many subscriptions it may have."""
+    return services.peer.quotas.of_client()
+
+
+def client_of(request: HTTPConnection) -> str:
+    """The address of whoever sends this request, for those who ask who subscribes to what."""
+    return f"{request.client.host}:{request.client.port}" if request.client else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 Plain: a string is a JSON string, an integer a number, true and false themselves, a double the number that it is. All else is an
 object with one name that says its kind::
 
-    {"symbol": "kitchen"}  {"iri": "http://..."}  {"blank": "b1"}  {"variable": "X"}  {"compound": [...]}  {"list": [...], "tail": ...}
+    {"symbol": "kitchen"}  {"iri": "http://..."}  {"blank": "b1"}  {"variable": "X"}
+    {"compound": [...]}  {"list": [...], "tail": ...}
     {"value": "2026-01-31", "datatype": "http://www.w3.org/2001/XMLSchema#date"}  {"value": "Haus", "lang": "de"}
 
 The rule that keeps it exact: a number is written as a JSON number only where every reader of JSON reads the same term from it. An
@@ -225,4 +226,3 @@ def sparql(value: Term) -> object:
 
 
 WRITERS: Mapping[TermForm, Callable[[Term], object]] = {TermForm.PLAIN: plain, TermForm.SPARQL: sparql}
-
