@@ -13,8 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from .json.publishing import insert, notify, retract
-from .json.watching import watch
+from .json.endpoints import AS_JSON, documents, json_operations
 from .operations import Endpoint, Operation, Services
 from .serving.principals import Principal, Role, principal_of
 from .websocket.session import report
@@ -26,13 +25,11 @@ _WEBSOCKET = "publish and subscribe; use the command gsg, or gsg.connect() in Py
 
 def operations(services: Services) -> list[Operation]:
     """All that the door does over HTTP."""
-    return [
-        Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services)),
-        Operation("POST", "/facts", Role.PUBLISH, "make tuples true", insert(services)),
-        Operation("DELETE", "/facts", Role.PUBLISH, "make tuples untrue", retract(services)),
-        Operation("POST", "/events", Role.PUBLISH, "publish events", notify(services)),
-        Operation("GET", "/watch", Role.READ, "the rows of a query and their changes, as server-sent events", watch(services)),
+    table = [
+        Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services), AS_JSON),
+        *json_operations(services),
     ]
+    return [*table, *documents(table)]
 
 
 def application(table: Iterable[Operation], serve_websocket: ServeWebSocket) -> Starlette:

@@ -6,9 +6,9 @@ without the role 403, and one that is nobody where somebody is asked for 401 (RF
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
@@ -50,6 +50,22 @@ def client_of(request: HTTPConnection) -> str:
     return f"{request.client.host}:{request.client.port}" if request.client else ""
 
 
+class Described(NamedTuple):
+    """What programs read of an operation (gsg/http/json/openapi.py): types that msgspec knows."""
+
+    parameters: Mapping[str, tuple[Any, object]] = {}  # Any: a type, or a union of some
+    """Of its query: type and default of each; MISSING where it has to be given."""
+    bodies: Mapping[str, Any] = {}  # Any: as above
+    """What it takes, by media type; what comes line by line is of the type of a line."""
+    answers: Mapping[str, Any] = {}  # Any: as above
+    """What it answers, by media type; None for what has no schema."""
+
+
+MISSING: Final = object()
+"""In the place of a default."""
+NOT_DESCRIBED: Final = Described()
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One of them."""
@@ -60,3 +76,4 @@ class Operation:
     """Whoever asks has it; None where everybody may ask."""
     summary: str
     endpoint: Endpoint = field(repr=False)
+    described: Described = NOT_DESCRIBED

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from ...languages.rows import Change
+from ...languages.rows import Change, Sign
 from ...tuples.terms import Term
 from ..protocol import Reply, Request
 from .decoding import decode_object
-from .messages import reply_object
+from .messages import Change as ChangeObject
+from .messages import SignText, reply_object
 from .terms import WRITERS, TermForm
 
 SUBPROTOCOL: Final = "gsg.v1+json"
 
-Clock = Callable[[], float]
+Clock: TypeAlias = Callable[[], float]
 
 _encode = msgspec.json.Encoder().encode
 
@@ -33,9 +34,9 @@ class _EncodedRows(msgspec.Struct, frozen=True, tag_field="type", tag="rows"):
 class Objects:
     """What one connection speaks. ``clock``: seconds since 1970."""
 
-    subprotocol = SUBPROTOCOL
+    subprotocol: str | None = SUBPROTOCOL
     is_text = True
-    terms = tuple(TermForm)
+    terms: Sequence[str] = tuple(TermForm)
 
     def __init__(self, clock: Clock = time.time) -> None:
         self._clock = clock
@@ -50,17 +51,21 @@ class Objects:
 
     def encode_row(self, change: Change, names: tuple[str, ...], terms: str) -> bytes:
         """A row by name, with its sign and the time."""
-        return _encode(row_object(change, WRITERS[TermForm(terms)], time_text(self._clock())))
+        sign, row = row_of(change, WRITERS[TermForm(terms)])
+        return _encode(ChangeObject(sign, row, time_text(self._clock())))
 
     def encode_rows(self, number: int, signs: list[int], rows: list[msgspec.Raw]) -> bytes:
         """A message of rows, which have their signs."""
         return _encode(_EncodedRows(number, rows))
 
 
-def row_object(change: Change, write: Callable[[Term], object], at: str) -> dict[str, object]:
-    """A difference as messages.Change has it."""
+def row_of(change: Change, write: Callable[[Term], Any]) -> tuple[SignText, dict[str, Any]]:  # Any: terms as they are written
+    """The sign and the terms of a difference, by name."""
     sign, row = change
-    return {"sign": str(sign), "row": dict(zip(row, map(write, row.terms), strict=True)), "at": at}
+    return _SIGNS[sign], dict(zip(row, map(write, row.terms), strict=True))
+
+
+_SIGNS: Final[Mapping[Sign, SignText]] = {Sign.PLUS: "+", Sign.MINUS: "-", Sign.EVENT: "!"}
 
 
 def time_text(time_s: float) -> str:

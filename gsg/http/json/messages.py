@@ -38,10 +38,13 @@ def object_name(kind: type[Struct]) -> str:
 # --- what has names here, and places in arrays --------------------------------------------------------------------------------
 
 
+SignText: TypeAlias = Literal["+", "-", "!"]
+
+
 class Change(Struct, frozen=True):
     """A difference of an answer."""
 
-    sign: Literal["+", "-", "!"]
+    sign: SignText
     """``+`` for a row that has become true, ``-`` for one that has stopped being true, ``!`` for one of an event's moment."""
     row: dict[str, SaidInJson]
     """The terms by name, without those that are unbound."""
@@ -155,7 +158,7 @@ def _topic_events(told: protocol.TopicEvents) -> TopicEvents:
     return TopicEvents(
         id=told.request,
         events=[
-            TopicEvent(publisher.hex(), number, [*map(plain, values)], topic)  # type: ignore[misc]  # as SaidInJson is written
+            TopicEvent(publisher.hex(), number, [*map(plain, values)], topic)
             for (publisher, number, values), topic in zip(told.events, topics, strict=True)
         ],
     )
@@ -181,8 +184,9 @@ class _Field(NamedTuple):
     """Where it has one."""
 
 
-def _derived(kind: type[Struct], *, is_message: bool = True, omits_defaults: bool = False) -> type[Struct]:
-    """The object form of a message, or of what stands in one."""
+def _derived(kind: type[Struct], name: str = "", *, omits_defaults: bool = False) -> type[Struct]:
+    """The object form of a message, or with a ``name`` of what stands in one."""
+    is_message = not name
     fields: list[tuple[str, Any, Any]] = []
     names: dict[str, str] = {}
     for field in msgspec.structs.fields(kind):
@@ -197,7 +201,7 @@ def _derived(kind: type[Struct], *, is_message: bool = True, omits_defaults: boo
         made = msgspec.field(default=default) if factory is msgspec.NODEFAULT else msgspec.field(default_factory=factory)
         fields.append((field.name, other.type if other else field.type, made))
     return msgspec.defstruct(
-        kind.__name__ if is_message else "Why" + kind.__name__,
+        name or kind.__name__,
         fields,
         rename=names,
         tag_field="type" if is_message else None,
@@ -257,7 +261,9 @@ FIELDS[protocol.PublishEvents, "environment"] = _Field(dict[str, Any], _text, {}
 FIELDS[protocol.AskKeys, "keys"] = _Field(list[AskedKey], _keys)
 FIELDS[protocol.Keys, "keys"] = _Field(list[KeyInJson], _held_keys)
 
-Problem = _derived(protocol.Failed, is_message=False, omits_defaults=True)
+Batch = _derived(protocol.Insert, "Batch")
+"""What is published over HTTP: tuples, and who alone may read them."""
+Problem = _derived(protocol.Failed, "Problem", omits_defaults=True)
 """What has gone wrong, as it stands in messages and in answers over HTTP: fields of which there is nothing to say are left out."""
 
 
@@ -266,9 +272,9 @@ def problem_object(failed: protocol.Failed) -> Struct:
     return _object_of(failed, Problem)
 
 
-for _kind in (protocol.Ended, protocol.Dropped, protocol.OutOfDate):
-    FIELDS[_kind, "why"] = _Field(Problem, problem_object)
-_ChannelSubscription = _derived(protocol.ChannelSubscription, is_message=False)
+for _told in (protocol.Ended, protocol.Dropped, protocol.OutOfDate):
+    FIELDS[_told, "why"] = _Field(Problem, problem_object)
+_ChannelSubscription = _derived(protocol.ChannelSubscription, "ChannelSubscription")
 FIELDS[protocol.ChannelReport, "counts"] = _Field(dict[str, int], dict)
 FIELDS[protocol.ChannelReport, "subscriptions"] = _Field(
     list[_ChannelSubscription],  # type: ignore[valid-type]  # made as this module is loaded
@@ -324,3 +330,26 @@ def reply_object(reply: Reply) -> Struct:
         made: Struct = _BY_HAND[kind][1](reply)
         return made
     return _object_of(reply, REPLIES[kind])
+
+
+_OF_ROWS = (protocol.Rows, protocol.UpToDate, protocol.Dropped, protocol.OutOfDate, protocol.Ended)
+ANSWERS: Final[Mapping[type[Struct], tuple[type[Struct], ...]]] = {
+    protocol.Insert: (protocol.Done,),
+    protocol.Retract: (protocol.Done,),
+    protocol.Notify: (protocol.Done,),
+    protocol.Subscribe: (protocol.Subscribed, *_OF_ROWS),
+    protocol.Unsubscribe: (protocol.Done,),
+    protocol.AskReport: (protocol.Report,),
+    protocol.Explain: (protocol.Explained,),
+    protocol.AskHoldings: (protocol.Holdings,),
+    protocol.AskWhy: (protocol.Reasons,),
+    protocol.AskDrawing: (protocol.Drawing,),
+    protocol.AskKeys: (protocol.Keys,),
+    protocol.PublishEvents: (protocol.Done,),
+    protocol.SubscribeEvents: (protocol.Subscribed, protocol.Events, protocol.Dropped, protocol.Ended),
+    protocol.AskChannel: (protocol.ChannelReport,),
+    protocol.PublishTopic: (protocol.Done,),
+    protocol.SubscribeTopic: (protocol.Subscribed, protocol.TopicEvents, protocol.Dropped, protocol.Ended),
+    protocol.AskTopics: (protocol.Topics,),
+}
+"""What each request is answered by, where it is not Failed."""

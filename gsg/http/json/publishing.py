@@ -10,15 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from http import HTTPStatus
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ...errors import BadText, GsgError, Refused
-from ...publisher.caller import Caller
 from ...quotas import Allowance
 from ...tuples.audiences import Audience, audience_of
 from ...tuples.terms import Tuple
@@ -41,7 +41,7 @@ PAUSE_S: Final = 5.0
 DRAIN_S: Final = 1.0
 """How long what a client still sends behind a line that failed is read and thrown away: whoever sends reads no answer."""
 
-Publish = Callable[[Sequence[Sequence[object]]], Awaitable[int]]
+Publish: TypeAlias = Callable[[Sequence[Sequence[object]], Audience | None], Awaitable[int]]
 
 
 class Published(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -64,24 +64,24 @@ class _Line(GsgError):
 
 def insert(services: Services) -> Endpoint:
     """Makes facts true."""
-    return _endpoint(services, lambda caller, audience: lambda tuples: caller.facts(1, tuples, audience))
+    return _endpoint(services, lambda: partial(services.peer.caller().facts, 1))
 
 
 def retract(services: Services) -> Endpoint:
     """Makes facts untrue."""
-    return _endpoint(services, lambda caller, audience: lambda tuples: caller.facts(-1, tuples, audience))
+    return _endpoint(services, lambda: partial(services.peer.caller().facts, -1))
 
 
 def notify(services: Services) -> Endpoint:
     """Events."""
-    return _endpoint(services, lambda caller, audience: lambda tuples: caller.events(tuples, audience))
+    return _endpoint(services, lambda: services.peer.caller().events)
 
 
-def _endpoint(services: Services, publish: Callable[[Caller, Audience | None], Publish]) -> Endpoint:
+def _endpoint(services: Services, begin: Callable[[], Publish]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         named = request.query_params.getlist("audience") or None
-        allowance, caller = allowance_of(services, request), services.peer.caller()
+        allowance, publish = allowance_of(services, request), begin()
         if media_type == JSON:
             async with services.bodies.whole(request, MAX_MESSAGE_BYTES) as body:
                 try:
@@ -90,14 +90,14 @@ def _endpoint(services: Services, publish: Callable[[Caller, Audience | None], P
                     raise error.told() from None
                 allowance.publish(len(tuples), len(body), asyncio.get_running_loop().time())
                 try:
-                    count = await publish(caller, audience_of(readers or named))(tuples)
+                    count = await publish(tuples, audience_of(readers or named))
                 except NotARequest as error:
                     raise error.told() from None
                 return _answer(Published(count))
         if media_type in _LINES:
             services.clients.check()
             with services.clients.one_more():
-                return await _LineByLine(services, request, allowance, publish(caller, audience_of(named))).answer()
+                return await _LineByLine(services, request, allowance, publish, audience_of(named)).answer()
         return problem(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             f"a body of {media_type or 'no media type'!r:.80}; expected Content-Type: {JSON} (an array of tuples) or {LINES} "
@@ -111,11 +111,14 @@ def _endpoint(services: Services, publish: Callable[[Caller, Audience | None], P
 class _LineByLine:
     """One request whose tuples come line by line."""
 
-    def __init__(self, services: Services, request: Request, allowance: Allowance, publish: Publish) -> None:
+    def __init__(
+        self, services: Services, request: Request, allowance: Allowance, publish: Publish, audience: Audience | None
+    ) -> None:
         self._services = services
         self._parts = request.stream()
         self._allowance = allowance
         self._publish_tuples = publish
+        self._audience = audience
         self._lines = Lines()
         self._number = 0
         """Of lines that were read."""
@@ -169,7 +172,7 @@ class _LineByLine:
         if tuples:
             try:
                 await self._allow(len(tuples), sum(map(len, lines)))
-                self._count += await self._publish_tuples(tuples)
+                self._count += await self._publish_tuples(tuples, self._audience)
             except GsgError as error:
                 raise _Line(first, error) from None
             self._tuples += len(tuples)

@@ -18,15 +18,17 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
 from ...errors import GsgError, Overrun, Stale, TooLarge
 from ...languages.rows import Change
 from ...subscriptions.backlog import Pool
 from ...subscriptions.live import LiveSubscription
-from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Failed, failed
+from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, failed
 from ..serving.clients import ended
+from . import stream_events
 from .event_text import HEARTBEAT, Place, Sent, SentBytes, event
-from .form import row_object, time_text
+from .form import row_of, time_text
 from .messages import problem_object
 from .terms import WRITERS, TermForm
 
@@ -44,30 +46,6 @@ ENDED: Final = "ended"
 """The id of a stream's last event: whoever comes back with it is told to stay away, or browsers would ask again for ever."""
 
 _encode = msgspec.json.Encoder().encode
-
-
-class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type", tag="snapshot"):
-    """The answer follows from its beginning: rows, then up_to_date. What a client held before is void."""
-
-    variables: tuple[str, ...]
-    number: int
-    """By which the peer can be asked about the subscription."""
-    warnings: tuple[str, ...] = ()
-    because: str = ""
-    """Why the differences to what the client held cannot be told, where it came back."""
-
-
-class Resumed(msgspec.Struct, frozen=True, tag_field="type", tag="resumed"):
-    """The client has come back, and what follows are the differences to what it holds."""
-
-    variables: tuple[str, ...]
-    number: int
-
-
-class Told(msgspec.Struct, frozen=True, tag_field="type", tag="up_to_date"):
-    """The rows told are the answer; what follows are its changes."""
-
-    at: str
 
 
 class Stream:
@@ -104,11 +82,11 @@ class Stream:
     def snapshot(self, because: str = "") -> bytes:
         """How it begins."""
         live = self.subscription
-        return self._sent.add("snapshot", _encode(Snapshot(live.variables, live.number, live.warnings, because)))
+        return self._sent.add("snapshot", _encode(stream_events.Snapshot(live.variables, live.number, live.warnings, because)))
 
     def resumed(self) -> bytes:
         """How it goes on."""
-        return event("resumed", _encode(Resumed(self.subscription.variables, self.subscription.number)))
+        return event("resumed", _encode(stream_events.Resumed(self.subscription.variables, self.subscription.number)))
 
     async def parts(self) -> AsyncIterator[bytes]:
         """What there is to tell, in parts of some events, until it ends; a heartbeat where there is nothing for long."""
@@ -118,7 +96,7 @@ class Stream:
             self._stored = min(self._stored, live.pending)
             if not self._is_up_to_date and not self._stored:
                 self._is_up_to_date = True
-                yield self._sent.add("up_to_date", _encode(Told(time_text(self._clock()))))
+                yield self._sent.add("up_to_date", _encode(stream_events.UpToDate(time_text(self._clock()))))
             try:
                 async with asyncio.timeout(HEARTBEAT_S):
                     await live.wait()
@@ -137,16 +115,16 @@ class Stream:
             self._stored = max(0, self._stored - len(batch))
             return self._rows(batch)
         except Overrun as error:
-            return self._end(error) if live.has_ended else self._sent.add("overrun", _problem("overrun", error))
+            return self._end(error) if live.has_ended else self._sent.add("overrun", _problem(stream_events.Overrun, error))
         except Stale as error:
-            return self._sent.add("stale", _problem("stale", error))
+            return self._sent.add("stale", _problem(stream_events.Stale, error))
         except GsgError as error:
             return self._end(error)
 
     def _rows(self, batch: list[Change]) -> bytes:
         at, rows = time_text(self._clock()), []
         for change in batch:
-            row = _encode({"type": "row", **row_object(change, self._write, at)})
+            row = _encode(stream_events.Row(*row_of(change, self._write), at))
             if len(row) > MAX_MESSAGE_BYTES:
                 raise TooLarge(
                     f"the subscription has ended because of a row of {len(row):,} bytes; expected at most {MAX_MESSAGE_BYTES:,}: "
@@ -157,7 +135,7 @@ class Stream:
 
     def _end(self, error: GsgError | None) -> bytes:
         self.has_ended = True
-        return event("ended", b'{"type":"ended"}' if error is None else _problem("ended", error), ENDED)
+        return event("ended", _encode(stream_events.Ended()) if error is None else _problem(stream_events.Ended, error), ENDED)
 
     async def close(self) -> None:
         """End the subscription, and forget what was told."""
@@ -167,12 +145,11 @@ class Stream:
 
 def ended_because(error: GsgError) -> bytes:
     """The event of a stream that ends for a while: its client may come back with the id that it has."""
-    return event("ended", _problem("ended", error))
+    return event("ended", _problem(stream_events.Ended, error))
 
 
-def _problem(kind: str, error: GsgError) -> bytes:
-    why: Failed = failed(0, error)
-    return _encode({"type": kind, "why": problem_object(why)})
+def _problem(kind: Callable[[Struct], Struct], error: GsgError) -> bytes:
+    return _encode(kind(problem_object(failed(0, error))))
 
 
 class Streams:

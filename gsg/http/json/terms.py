@@ -150,8 +150,8 @@ def _no_term(found: TermObject, expected: str) -> BadTerm:
 # --- what the peer says -------------------------------------------------------------------------------------------------------
 
 
-def plain(value: Term) -> object:
-    """A term in plain form, for msgspec to write."""
+def plain(value: Term) -> Any:  # Any: what msgspec writes as SaidInJson
+    """A term in plain form."""
     kind = type(value)
     if kind is str:
         return value
@@ -203,7 +203,7 @@ _PLAIN: Mapping[type, Callable[[Any], object]] = {  # Any: each takes the type t
 }
 
 
-def sparql(value: Term) -> object:
+def sparql(value: Term) -> Any:  # Any: as above
     """A term as in SPARQL 1.1 Query Results JSON Format, section 3.2.2. Kinds that RDF does not have are literals of datatypes of
     ours."""
     match value:
@@ -225,4 +225,4 @@ def sparql(value: Term) -> object:
             return {"type": "literal", "value": n3(value), "datatype": TERM_DATATYPE}
 
 
-WRITERS: Mapping[TermForm, Callable[[Term], object]] = {TermForm.PLAIN: plain, TermForm.SPARQL: sparql}
+WRITERS: Mapping[TermForm, Callable[[Term], Any]] = {TermForm.PLAIN: plain, TermForm.SPARQL: sparql}  # Any: as above

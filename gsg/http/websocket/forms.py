@@ -50,8 +50,8 @@ class _EncodedRows(msgspec.Struct, frozen=True, array_like=True, tag=13):
 class Arrays:
     """The form that needs no subprotocol: JSON where the first frame is text, else msgpack."""
 
-    subprotocol = None
-    terms = (PLAIN,)
+    subprotocol: str | None = None
+    terms: Sequence[str] = (PLAIN,)
 
     def __init__(self) -> None:
         self.is_text = False
