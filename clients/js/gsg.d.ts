@@ -190,7 +190,7 @@ export interface Client {
   why(number: number, row: Row): Promise<Why>;
   whyNot(number: number, row: Row): Promise<WhyNot>;
   explain(query: string, language?: string): Promise<Record<string, unknown>>;
-  holdings(): Promise<Record<string, unknown>[]>;
+  subscriptions(): Promise<Record<string, unknown>[]>;
   report(): Promise<Record<string, unknown>[]>;
   drawing(subscription?: number | null): Promise<string>;
   topics(): Promise<Map<string, number>>;

@@ -103,7 +103,7 @@ export class Client {
   }
 
   /** The subscriptions of the peer, of all its clients. */
-  async holdings() {
+  async subscriptions() {
     return (await this.ask({ type: "ask_holdings" })).subscriptions;
   }
 

@@ -81,7 +81,7 @@ describe("a client of a peer", { skip: peer ? false : "GSG_PEER names no peer" }
     assert.equal((await subscription.why({ x: "w" })).total, 1);
     assert.equal((await subscription.whyNot({ x: "v" })).holds, false);
     assert.deepEqual((await client.explain("(?x, why)")).variables, ["x"]);
-    assert.ok((await client.holdings()).some(({ number }) => number === subscription.number));
+    assert.ok((await client.subscriptions()).some(({ number }) => number === subscription.number));
     await subscription.close();
   });
 

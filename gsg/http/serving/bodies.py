@@ -33,8 +33,7 @@ class Bodies:
         Raises TooLarge, TimeoutError, RemoteError where the bodies of others take too much, and starlette's ClientDisconnect.
         """
         declared = request.headers.get("content-length", "")
-        # A number that is too long to be one is compared by its length alone.
-        if declared.isdigit() and (len(declared) > 18 or int(declared) > most_bytes):
+        if declared.isdigit() and int(declared) > most_bytes:
             raise _too_large(declared, most_bytes)
         parts: list[bytes] = []
         size = 0

@@ -15,7 +15,7 @@ from gsg.http.door import HttpDoor
 
 pytestmark = pytest.mark.waits
 
-CLIENT = Path(__file__).resolve().parents[3] / "clients" / "js"
+CLIENT = Path(__file__).resolve().parents[4] / "clients" / "js"
 NODE = shutil.which("node")
 TSC = shutil.which("tsc")
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-PROTOCOL = Path(__file__).resolve().parents[3] / "docs" / "protocol"
+PROTOCOL = Path(__file__).resolve().parents[4] / "docs" / "protocol"
 
 _PLACES = {
     "<time>": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"),
@@ -32,7 +32,9 @@ def fits(expected: Any, found: Any) -> bool:
         return _PLACES[expected].fullmatch(text) is not None and isinstance(found, str) is (expected != "<number>")
     if isinstance(expected, dict) and isinstance(found, dict):
         names = expected.keys() - {MORE}
-        return (MORE in expected or names == found.keys()) and all(name in found and fits(expected[name], found[name]) for name in names)
+        return (MORE in expected or names == found.keys()) and all(
+            name in found and fits(expected[name], found[name]) for name in names
+        )
     if isinstance(expected, list) and isinstance(found, list):
         return len(expected) == len(found) and all(map(fits, expected, found))
     return type(expected) is type(found) and expected == found
