@@ -19,7 +19,7 @@ A message that is no request is answered Failed, with its number where it can be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -386,8 +386,12 @@ _ATTRIBUTES = {
 def failed(request: int, error: errors.GsgError) -> Failed:
     """The message for an error."""
     kind = type(error).__name__
-    told = {name: value for name in _ATTRIBUTES.get(kind, ()) if (value := getattr(error, name))}
-    return Failed(request, kind, error.problem if isinstance(error, errors.BadText) else str(error), **told)
+    return Failed(request, kind, error.problem if isinstance(error, errors.BadText) else str(error), **attributes_of(error))
+
+
+def attributes_of(error: errors.GsgError) -> dict[str, Any]:  # Any: whatever the attributes are
+    """What an error says besides its text."""
+    return {name: value for name in _ATTRIBUTES.get(type(error).__name__, ()) if (value := getattr(error, name))}
 
 
 def error_of(message: Failed) -> errors.GsgError:

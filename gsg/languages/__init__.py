@@ -34,6 +34,7 @@ READ_AT_ONCE = 2_000
 """Characters of a query that are read while others wait: some 110 ms at worst, where all are expressions of SPARQL."""
 _Result = TypeVar("_Result")
 _SKELETONS = Skeletons()
+_ASKED_ONCE = Skeletons()
 """One a process: what a text means does not depend on who asks. Bounded; see skeletons.py."""
 
 
@@ -73,6 +74,15 @@ def parse_query(text: str, language: str = "gsg") -> Query:
         raise Unsupported(f"unknown language {language!r}; known are: {', '.join(sorted(LANGUAGES))}")
     read: Callable[[str], Query] = importlib.import_module(module).parse_query
     return _SKELETONS.query(text.removeprefix(MARK), language, read)
+
+
+def parse_once(text: str, language: str = "sparql") -> Query:
+    """As :func:`parse_query`, for who asks once: ``Query.result`` says what is made of its rows. Of SPARQL alone."""
+    _check_text(text)
+    if language != "sparql":
+        raise Unsupported(f"a query in {language!r} that is asked once; expected SPARQL")
+    read: Callable[[str], Query] = partial(importlib.import_module(LANGUAGES[language]).parse_query, once=True)
+    return _ASKED_ONCE.query(text.removeprefix(MARK), language, read)
 
 
 async def read_query(text: str, language: str = "gsg") -> Query:

@@ -22,6 +22,7 @@ from rete import algebra
 from ...errors import BadQuery
 from ..bad_text import Mistake, bad_text
 from ..query import Query
+from ..result_form import ResultForm
 from ..scope import MAX_DEPTH, depth
 from .construct import TRIPLE, ConstructTemplate
 from .iris import Prologue
@@ -41,21 +42,23 @@ def parse_query(
     now: Callable[[], datetime] | None = None,
     seed: Callable[[], str] | None = None,
     what: str = "query",
+    once: bool = False,
 ) -> Query:
     """A standing query from SPARQL: SELECT, ASK (one empty row while it is true) or CONSTRUCT (a row is a triple: construct.py).
 
-    ORDER BY is in its tree where LIMIT or OFFSET follow it; alone it says nothing, as rows are told when they come and go.
+    ORDER BY is in its tree where LIMIT or OFFSET follow it; alone it says nothing, as rows are told when they come and go. With
+    ``once``, for who asks once, its rows have hidden names to sort by, and ``Query.result`` is what is made of them.
     ``base`` is what relative IRIs are resolved against; ``now`` and ``seed`` give NOW() and the fresh functions their moment
     and their chance, and are asked only for a query that uses them. Raises BadText, BadQuery and Unsupported.
     """
     parsed, source = parse_tree(text, what)
     try:
-        tree, select = _translated(parsed, source, base, now, seed)
+        query = _translated(parsed, source, base, now, seed, once=once)
     except Mistake as mistake:
         raise bad_text(text, mistake.position, mistake.problem, what=what) from None
     except RecursionError:
         raise bad_text(text, 0, "the query is nested too deep to be translated", what=what) from None
-    return Query.of_tree(tree, select)
+    return query
 
 
 def prepare() -> None:
@@ -63,22 +66,31 @@ def prepare() -> None:
 
 
 def _translated(
-    parsed: Any, source: Source, base: str, now: Callable[[], datetime] | None, seed: Callable[[], str] | None
-) -> tuple[algebra.Algebra, tuple[str, ...]]:
-    """The tree of a query's solutions, and the names that make a row."""
+    parsed: Any,
+    source: Source,
+    base: str,
+    now: Callable[[], datetime] | None,
+    seed: Callable[[], str] | None,
+    *,
+    once: bool,
+) -> Query:
     declarations, query = parsed
     form = _FORMS[kind_of(query)]
     reader = Reader(source, _prologue(declarations, base), now, seed)
     modified = Modified(Patterns(reader, subselect), query)
     tree, select = modified.tree, modified.select
+    result: ResultForm | None = None if not once else ResultForm(form, TRIPLE if form == "CONSTRUCT" else select)
     if form == "CONSTRUCT":
         graph = ConstructTemplate(reader, query, tree)
         tree, select = graph.graph_of(modified.projected(graph.reads)), TRIPLE
+    elif form == "SELECT" and once:
+        tree, result = modified.ordered(select)
+        select = (*select, *(name for name, _ in result.keys))
     else:
         tree = modified.projected(select if form == "SELECT" else ())
     if depth(tree) > MAX_DEPTH:
         raise BadQuery(f"the query is more than {MAX_DEPTH} operators deep; expected shorter chains, or several queries")
-    return (algebra.Distinct(tree), ()) if form == "ASK" else (tree, select)
+    return Query.of_tree(algebra.Distinct(tree), (), result) if form == "ASK" else Query.of_tree(tree, select, result)
 
 
 def _prologue(declarations: Any, base: str) -> Prologue:  # Any: rdflib's parse tree is untyped, here and below

@@ -12,6 +12,7 @@ from ..expressions.aggregates import Aggregated
 from ..expressions.operators import Computed, Ordered
 from ..expressions.tree import Expression, Name
 from ..groups import Aggregates, Conditions, decided, joined, projected, sliced
+from ..result_form import ResultForm
 from ..scope import visible
 from .patterns import Patterns, PatternScope
 from .terms import Reader, kind_of
@@ -166,15 +167,43 @@ class Modified:
         if apply:
             self.tree = decided(self.tree, scope.inner)
 
+    def ordered(self, names: tuple[str, ...]) -> tuple[algebra.Algebra, ResultForm]:
+        """The tree with these names and hidden ones to sort by, and how its rows are put in order."""
+        if self.order is None:
+            return self.projected(names), ResultForm("SELECT", names)
+        keys = tuple((self._reader.hidden_name("order"), descends) for _, descends in self.order.keys)
+        expressions = [expression for expression, _ in self.order.keys]
+        if set(self.order.names) <= set(names):
+            return _computing(self.projected(names), keys, expressions), ResultForm("SELECT", names, keys)
+        self.tree = _computing(self.tree, keys, expressions)
+        all_names = (*names, *(name for name, _ in keys))
+        if not self._is_distinct:
+            return self.projected(all_names), ResultForm("SELECT", names, keys)
+        # Where a row stands is that of its first solution, which shows once all are in order.
+        offset, limit = self._limits()
+        return projected(self.tree, all_names, distinct=True), ResultForm("SELECT", names, keys, True, offset, limit)
+
+    @property
+    def _is_distinct(self) -> bool:
+        return str(self.part.modifier or "").upper() == "DISTINCT"
+
+    def _limits(self) -> tuple[int, int | None]:
+        limits = self.part.limitoffset
+        offset = 0 if limits is None or limits.offset is None else self._reader.integer(limits.offset)
+        return offset, None if limits is None or limits.limit is None else self._reader.integer(limits.limit)
+
     def projected(self, names: tuple[str, ...]) -> algebra.Algebra:
         """The tree with these names only, distinct and sliced as the text says."""
-        limits = self.part.limitoffset
-        distinct = str(self.part.modifier or "").upper() == "DISTINCT"
-        if limits is None:
-            return projected(self.tree, names, distinct=distinct)
-        offset = 0 if limits.offset is None else self._reader.integer(limits.offset)
-        limit = None if limits.limit is None else self._reader.integer(limits.limit)
-        return sliced(self.tree, names, self.order, distinct=distinct, offset=offset, limit=limit)
+        if self.part.limitoffset is None:
+            return projected(self.tree, names, distinct=self._is_distinct)
+        offset, limit = self._limits()
+        return sliced(self.tree, names, self.order, distinct=self._is_distinct, offset=offset, limit=limit)
+
+
+def _computing(tree: algebra.Algebra, keys: tuple[tuple[str, bool], ...], expressions: list[Expression]) -> algebra.Algebra:
+    for (name, _), expression in zip(keys, expressions, strict=True):
+        tree = algebra.Extend(tree, name, Computed(expression))
+    return tree
 
 
 def _has_aggregate(part: Any) -> bool:

@@ -1,0 +1,59 @@
+"""SPARQL Query Results XML Format (second edition)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from xml.sax.saxutils import escape, quoteattr
+
+from ...tuples.terms import IRI, BlankNode, Term
+from ..rows import Row
+from .rdf_terms import literal_of
+
+_BEGIN = '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""Characters that no XML 1.0 has, not even escaped (its section 2.2)."""
+
+
+class Xml:
+    """Rows with these names."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        variables = "".join(f"<variable name={quoteattr(name)}/>" for name in names)
+        self.head = f"{_BEGIN}<head>{variables}</head><results>".encode()
+        self.tail = b"</results></sparql>\n"
+
+    def rows(self, rows: Iterable[Row]) -> bytes:
+        """More rows."""
+        return "".join(map(_result, rows)).encode()
+
+    @staticmethod
+    def boolean(answer: bool) -> bytes:
+        """The answer of ASK."""
+        return f"{_BEGIN}<head/><boolean>{str(answer).lower()}</boolean></sparql>\n".encode()
+
+
+def _result(row: Row) -> str:
+    bindings = (f"<binding name={quoteattr(name)}>{_term(value)}</binding>" for name, value in zip(row, row.terms, strict=True))
+    return f"<result>{''.join(bindings)}</result>"
+
+
+def _term(term: Term) -> str:
+    if type(term) is IRI:
+        return f"<uri>{_text(term.value)}</uri>"
+    if type(term) is BlankNode:
+        return f"<bnode>{_text(term.label)}</bnode>"
+    literal = literal_of(term)
+    if literal.language:
+        return f"<literal xml:lang={quoteattr(literal.language)}>{_text(literal.lexical)}</literal>"
+    datatype = f" datatype={quoteattr(_said(literal.datatype))}" if literal.datatype else ""
+    return f"<literal{datatype}>{_text(literal.lexical)}</literal>"
+
+
+def _text(text: str) -> str:
+    # A reader makes a line feed of a bare carriage return (XML 1.0, section 2.11).
+    return escape(_said(text), {"\r": "&#13;"})
+
+
+def _said(text: str) -> str:
+    return _NO_XML.sub("\ufffd", text)
