@@ -25,7 +25,7 @@ from dht.liveness.incarnations import LIVES_APART
 
 from .assembly import Parts
 from .background import logging_failure
-from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError
+from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, Stale
 from .experiments.testbed import Testbed
 from .feeds.alpha_memory import AlphaMemory, OnEvent
 from .languages import Delete, Insert, Notify, Subscribe, parse_script, read_query
@@ -316,6 +316,16 @@ class Peer:
         """Like :meth:`subscribe`, for a query that was parsed already."""
         self._opened()
         return await self._parts.subscriptions.subscribe(query, callback, limit=limit, max_tokens=max_tokens)
+
+    async def ask_query(
+        self, query: Query, *, text: str = "", language: str = "gsg", client: str = "", max_tokens: int = MAX_TOKENS
+    ) -> tuple[list[tuple[Tuple, int]], Stale | None]:
+        """The answer of now: the values of each row with how often it is there, and why some may be out of date, if so.
+
+        Costs as much as a subscription, and raises what :meth:`subscribe` does.
+        """
+        self._opened()
+        return await self._parts.subscriptions.ask(query, text=text, language=language, client=client, max_tokens=max_tokens)
 
     @property
     def inside(self) -> Inspection:

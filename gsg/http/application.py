@@ -15,6 +15,7 @@ from starlette.websockets import WebSocket
 
 from .operations import Endpoint, Operation, Services
 from .serving.principals import Principal, Role, principal_of
+from .sparql.endpoint import sparql_operations
 from .websocket.session import report
 
 ServeWebSocket: TypeAlias = Callable[[WebSocket], Awaitable[None]]
@@ -24,7 +25,10 @@ _WEBSOCKET = "publish and subscribe; use the command gsg, or gsg.connect() in Py
 
 def operations(services: Services) -> list[Operation]:
     """All that the door does over HTTP."""
-    return [Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services))]
+    return [
+        Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services)),
+        *sparql_operations(services),
+    ]
 
 
 def application(table: Iterable[Operation], serve_websocket: ServeWebSocket) -> Starlette:

@@ -90,6 +90,13 @@ async def read_query(text: str, language: str = "gsg") -> Query:
     return await as_long_as(text, partial(parse_query, text, language))
 
 
+async def read_once(text: str) -> Query:
+    """As :func:`parse_once`, a long text in a thread, and the first of all."""
+    if not is_prepared("sparql"):
+        await in_thread(prepare, "sparql")
+    return await as_long_as(text, partial(parse_once, text))
+
+
 async def as_long_as(text: str, work: Callable[[], _Result]) -> _Result:
     """Do some work that takes long where a text is: in a thread then."""
     return await in_thread(work) if isinstance(text, str) and len(text) > READ_AT_ONCE else work()
@@ -118,8 +125,10 @@ __all__ = [
     "as_long_as",
     "is_prepared",
     "language_of",
+    "parse_once",
     "parse_query",
     "parse_script",
     "prepare",
+    "read_once",
     "read_query",
 ]

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable
 
 from ...tuples.terms import IRI, BlankNode, Term, n3
-from ..rows import Row
+from ..result_form import Solution
 from .rdf_terms import literal_of
 
 
@@ -15,26 +15,24 @@ class Csv:
     """CSV (section 3): lines end with CR LF (RFC 4180)."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
         self.head = _csv([names])
         self.tail = b""
 
-    def rows(self, rows: Iterable[Row]) -> bytes:
+    def rows(self, rows: Iterable[Solution]) -> bytes:
         """More rows."""
-        return _csv([[_plain(value) for value in row.aligned(self._names)] for row in rows])
+        return _csv([map(_plain, row) for row in rows])
 
 
 class Tsv:
     """TSV (section 4)."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
         self.head = ("\t".join(f"?{name}" for name in names) + "\n").encode()
         self.tail = b""
 
-    def rows(self, rows: Iterable[Row]) -> bytes:
+    def rows(self, rows: Iterable[Solution]) -> bytes:
         """More rows."""
-        return "".join("\t".join(map(_written, row.aligned(self._names))) + "\n" for row in rows).encode()
+        return "".join("\t".join(map(_written, row)) + "\n" for row in rows).encode()
 
 
 def _csv(lines: Iterable[Iterable[str]]) -> bytes:

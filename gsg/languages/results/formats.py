@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
-from ..rows import Row
+from ..result_form import Solution
 from .delimited import Csv, Tsv
 from .json_format import Json
 from .xml_format import Xml
@@ -17,7 +17,7 @@ class Format(Protocol):
     head: bytes
     tail: bytes
 
-    def rows(self, rows: Iterable[Row]) -> bytes: ...
+    def rows(self, rows: Iterable[Solution]) -> bytes: ...
 
 
 JSON = "application/sparql-results+json"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from ...tuples.terms import IRI, BlankNode, Term
-from ..rows import Row
+from ..result_form import Solution
 from .rdf_terms import literal_of
 
 _encode = msgspec.json.Encoder().encode
@@ -19,11 +19,12 @@ class Json:
     def __init__(self, names: tuple[str, ...]) -> None:
         self.head = b'{"head":{"vars":%b},"results":{"bindings":[' % _encode(names)
         self.tail = b"]}}"
+        self._names = names
         self._begun = False
 
-    def rows(self, rows: Iterable[Row]) -> bytes:
+    def rows(self, rows: Iterable[Solution]) -> bytes:
         """More rows."""
-        part = _encode([{name: json_term(value) for name, value in zip(row, row.terms, strict=True)} for row in rows])[1:-1]
+        part = _encode([json_row(self._names, row) for row in rows])[1:-1]
         if part and self._begun:
             part = b"," + part
         self._begun = self._begun or bool(part)
@@ -33,6 +34,11 @@ class Json:
     def boolean(answer: bool) -> bytes:
         """The answer of ASK."""
         return b'{"head":{},"boolean":%b}' % _encode(answer)
+
+
+def json_row(names: tuple[str, ...], row: Solution) -> dict[str, dict[str, str]]:
+    """A row (section 3.2.1): what is unbound is not in it."""
+    return {name: json_term(value) for name, value in zip(names, row, strict=True) if value is not None}
 
 
 def json_term(term: Term) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Terms of the tuple space that RDF does not have, as literals of datatypes of ours, since RDF clients know no other way to be told.
+"""Terms that RDF does not have, as literals of datatypes of ours, since RDF clients know no other way to be told.
 
 A symbol such as ``kitchen`` is ``"kitchen"^^<urn:gsg:symbol>``; a compound, a list or a variable of Pedro is the text that GSG
 script writes for it, with the datatype ``urn:gsg:term``.

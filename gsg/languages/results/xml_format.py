@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from xml.sax.saxutils import escape, quoteattr
 
 from ...tuples.terms import IRI, BlankNode, Term
-from ..rows import Row
+from ..result_form import Solution
 from .rdf_terms import literal_of
 
 _BEGIN = '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
@@ -19,23 +19,23 @@ class Xml:
     """Rows with these names."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
+        self._begins = [f"<binding name={quoteattr(name)}>" for name in names]
         variables = "".join(f"<variable name={quoteattr(name)}/>" for name in names)
         self.head = f"{_BEGIN}<head>{variables}</head><results>".encode()
         self.tail = b"</results></sparql>\n"
 
-    def rows(self, rows: Iterable[Row]) -> bytes:
+    def rows(self, rows: Iterable[Solution]) -> bytes:
         """More rows."""
-        return "".join(map(_result, rows)).encode()
+        return "".join(self._result(row) for row in rows).encode()
+
+    def _result(self, row: Solution) -> str:
+        bindings = (f"{begin}{_term(value)}</binding>" for begin, value in zip(self._begins, row, strict=True) if value is not None)
+        return f"<result>{''.join(bindings)}</result>"
 
     @staticmethod
     def boolean(answer: bool) -> bytes:
         """The answer of ASK."""
         return f"{_BEGIN}<head/><boolean>{str(answer).lower()}</boolean></sparql>\n".encode()
-
-
-def _result(row: Row) -> str:
-    bindings = (f"<binding name={quoteattr(name)}>{_term(value)}</binding>" for name, value in zip(row, row.terms, strict=True))
-    return f"<result>{''.join(bindings)}</result>"
 
 
 def _term(term: Term) -> str:

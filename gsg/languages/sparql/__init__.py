@@ -84,8 +84,7 @@ def _translated(
         graph = ConstructTemplate(reader, query, tree)
         tree, select = graph.graph_of(modified.projected(graph.reads)), TRIPLE
     elif form == "SELECT" and once:
-        tree, result = modified.ordered(select)
-        select = (*select, *(name for name, _ in result.keys))
+        tree, select, result = modified.ordered(select)
     else:
         tree = modified.projected(select if form == "SELECT" else ())
     if depth(tree) > MAX_DEPTH:

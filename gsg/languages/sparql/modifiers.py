@@ -167,21 +167,27 @@ class Modified:
         if apply:
             self.tree = decided(self.tree, scope.inner)
 
-    def ordered(self, names: tuple[str, ...]) -> tuple[algebra.Algebra, ResultForm]:
-        """The tree with these names and hidden ones to sort by, and how its rows are put in order."""
+    def ordered(self, names: tuple[str, ...]) -> tuple[algebra.Algebra, tuple[str, ...], ResultForm]:
+        """The tree with these names and hidden ones to sort by, all of these names, and what is made of its rows."""
         if self.order is None:
-            return self.projected(names), ResultForm("SELECT", names)
-        keys = tuple((self._reader.hidden_name("order"), descends) for _, descends in self.order.keys)
+            return self.projected(names), names, ResultForm("SELECT", names)
+        hidden = tuple(self._reader.hidden_name("order") for _ in self.order.keys)
         expressions = [expression for expression, _ in self.order.keys]
+        descending = tuple(descends for _, descends in self.order.keys)
+        select = (*names, *hidden)
         if set(self.order.names) <= set(names):
-            return _computing(self.projected(names), keys, expressions), ResultForm("SELECT", names, keys)
-        self.tree = _computing(self.tree, keys, expressions)
-        all_names = (*names, *(name for name, _ in keys))
+            return (
+                _computing(self.projected(names), hidden, expressions),
+                (*names, *hidden),
+                ResultForm("SELECT", names, descending),
+            )
+        self.tree = _computing(self.tree, hidden, expressions)
+        select = (*names, *hidden)
         if not self._is_distinct:
-            return self.projected(all_names), ResultForm("SELECT", names, keys)
+            return self.projected(select), select, ResultForm("SELECT", names, descending)
         # Where a row stands is that of its first solution, which shows once all are in order.
-        offset, limit = self._limits()
-        return projected(self.tree, all_names, distinct=True), ResultForm("SELECT", names, keys, True, offset, limit)
+        result = ResultForm("SELECT", names, descending, True, *self._limits())
+        return projected(self.tree, select, distinct=True), select, result
 
     @property
     def _is_distinct(self) -> bool:
@@ -200,8 +206,8 @@ class Modified:
         return sliced(self.tree, names, self.order, distinct=self._is_distinct, offset=offset, limit=limit)
 
 
-def _computing(tree: algebra.Algebra, keys: tuple[tuple[str, bool], ...], expressions: list[Expression]) -> algebra.Algebra:
-    for (name, _), expression in zip(keys, expressions, strict=True):
+def _computing(tree: algebra.Algebra, names: tuple[str, ...], expressions: list[Expression]) -> algebra.Algebra:
+    for name, expression in zip(names, expressions, strict=True):
         tree = algebra.Extend(tree, name, Computed(expression))
     return tree
 

@@ -1,0 +1,99 @@
+"""A query that is asked once: a standing query until its first answer is complete, and then closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from ...background import in_turns
+from ...errors import Refused, TooLarge
+from ...interleaving import in_thread
+from ...languages.query import Query
+from ...languages.result_form import ResultForm, Solution
+from ...peer import Peer
+from ...tuples.sizes import total_bytes
+from ...tuples.terms import Tuple
+
+AT_ONCE = 32
+"""Questions that are answered at once, until their answers are sent; one more is refused."""
+ANSWER_BYTES = 256 * 1024 * 1024
+"""Bytes of the rows of one answer; a longer one is refused."""
+ALL_BYTES = 512 * 1024 * 1024
+"""Bytes of the rows of all answers that are under way; beyond, a question is refused until some have been sent."""
+ROWS_AT_ONCE = 1_000
+"""Rows that are measured while others wait."""
+SORTED_AT_ONCE = 2_000
+"""Rows that are sorted while others wait; more of them are sorted in a thread."""
+
+
+class Answer:
+    """What was asked for. Whoever has it calls :meth:`release` when it has been sent."""
+
+    def __init__(self, form: ResultForm, rows: list[Solution], *, is_complete: bool, release: Callable[[], None]) -> None:
+        self.form = form
+        self.rows = rows
+        self.is_complete = is_complete
+        """Whether nothing of it may be out of date."""
+        self.release = release
+
+
+class Questions:
+    """What is asked of a peer by all clients of a door."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._under_way = 0
+        self._held_bytes = 0
+
+    async def ask(self, query: Query, text: str, *, timeout_s: float, client: str = "") -> Answer:
+        """The answer of a query that was read to be asked once.
+
+        Raises what :meth:`gsg.Peer.ask_query` does; Refused where too much is asked, or it takes longer than ``timeout_s``; and
+        TooLarge.
+        """
+        assert query.result is not None, "read to be asked once"
+        if self._under_way >= AT_ONCE:
+            raise Refused(f"{AT_ONCE} questions are answered already; ask again in a moment")
+        self._under_way += 1
+        held_bytes = 0
+
+        def release() -> None:
+            self._under_way -= 1
+            self._held_bytes -= held_bytes
+
+        try:
+            async with asyncio.timeout(timeout_s):
+                found, stale = await self._peer.ask_query(query, text=text, language="sparql", client=client)
+                async for part in in_turns(_parts(found)):
+                    size_bytes = total_bytes([values for values, _ in part])
+                    held_bytes += size_bytes
+                    self._held_bytes += size_bytes
+                    self._check(held_bytes)
+                rows = await _ordered(query.result, found)
+        except TimeoutError:
+            release()
+            raise Refused(
+                f"no answer within {timeout_s:g} s; ask for less of it, or for longer with timeout=SECONDS", again_s=None
+            ) from None
+        except BaseException:
+            release()
+            raise
+        return Answer(query.result, rows, is_complete=stale is None, release=release)
+
+    def _check(self, answer_bytes: int) -> None:
+        if answer_bytes > ANSWER_BYTES:
+            raise TooLarge(f"an answer of more than {ANSWER_BYTES:,} bytes; ask for less of it, such as with LIMIT")
+        if self._held_bytes > ALL_BYTES:
+            raise Refused(f"answers of {ALL_BYTES:,} bytes are being sent already; ask again in a moment")
+
+
+def _parts(rows: list[tuple[Tuple, int]]) -> Iterator[list[tuple[Tuple, int]]]:
+    for begin in range(0, len(rows), ROWS_AT_ONCE):
+        yield rows[begin : begin + ROWS_AT_ONCE]
+
+
+async def _ordered(form: ResultForm, found: list[tuple[Tuple, int]]) -> list[Solution]:
+    def ordered() -> list[Solution]:
+        return form.ordered(values for values, weight in found for _ in range(weight))
+
+    return ordered() if len(found) <= SORTED_AT_ONCE else await in_thread(ordered)
