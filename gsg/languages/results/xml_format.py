@@ -13,6 +13,7 @@ from .rdf_terms import literal_of
 _BEGIN = '<?xml version="1.0" encoding="UTF-8"?>\n<sparql xmlns="http://www.w3.org/2005/sparql-results#">'
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 """Characters that no XML 1.0 has, not even escaped (its section 2.2)."""
+_MARGIN = re.compile(r"^[ \t\n]+|[ \t\n]+$")
 
 
 class Xml:
@@ -51,9 +52,13 @@ def _term(term: Term) -> str:
 
 
 def _text(text: str) -> str:
-    # A reader makes a line feed of a bare carriage return (XML 1.0, section 2.11).
-    return escape(_said(text), {"\r": "&#13;"})
+    # A reader makes a line feed of a bare carriage return (XML 1.0, section 2.11), and some leave out blanks around a text.
+    return _MARGIN.sub(_as_references, escape(_said(text), {"\r": "&#13;"}))
 
 
 def _said(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
+
+
+def _as_references(blanks: re.Match[str]) -> str:
+    return "".join(f"&#{ord(blank)};" for blank in blanks[0])
