@@ -383,7 +383,7 @@ def fact(items: Iterable[object]) -> Tuple:
 
 def event(items: Iterable[object]) -> Tuple:
     """Like :func:`fact`, but variables may stand inside, as in a Pedro notification."""
-    if isinstance(items, str | bytes | bytearray | Set | Mapping) or not isinstance(items, Iterable):
+    if isinstance(items, _NO_TUPLES) or not isinstance(items, Iterable):
         raise BadTerm(f"{items!r} is not a tuple; a single tuple is given as [(subject, predicate, object)]")
     try:
         made = tuple(map(term, items))
@@ -396,6 +396,8 @@ def event(items: Iterable[object]) -> Tuple:
     return made
 
 
+_NO_TUPLES = (str, bytes, bytearray, Set, Mapping)
+"""What can be iterated, and is a slip for a tuple."""
 _NESTED = frozenset((Variable, Compound, List))
 _TOO_DEEP = f"terms more than {MAX_NESTING} deep in each other; expected less"
 
