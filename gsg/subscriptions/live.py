@@ -172,10 +172,11 @@ class LiveSubscription(Tabular):
             await self._source.close()
 
     def __repr__(self) -> str:
+        kind = f"LiveSubscription {self.number}" if self.number else "LiveSubscription"
         state = self._state.name.lower()
         state += f" by {type(self._error).__name__}" if self._error is not None else ""
         state += ", told by callback" if self._callback is not None else f", {self.pending:,} unread"
-        return shown("LiveSubscription", self.variables, state + (f", {self.lost:,} lost" if self.lost else ""))
+        return shown(kind, self.variables, state + (f", {self.lost:,} lost" if self.lost else ""))
 
     async def __aenter__(self) -> LiveSubscription:
         return self

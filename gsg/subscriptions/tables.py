@@ -148,6 +148,6 @@ def _text(term: Term) -> str:
 
 
 def shown(kind: str, variables: Iterable[str], state: str) -> str:
-    """A subscription in one line, for its ``repr``."""
+    """A subscription in one line, for its ``repr``; the names of variables may be a stranger's."""
     names = " ".join(Variable(name).n3() for name in variables) or "whether there is an answer"
     return f"<gsg.{kind} to {names}: {state}>"

@@ -222,7 +222,7 @@ def _read_text(lexical: str, datatype: str) -> str:
 
 
 def _read_name(lexical: str, datatype: str) -> str | None:
-    return lexical if _NAMES[datatype].fullmatch(lexical) else None
+    return lexical if re.fullmatch(_NAMES[datatype], lexical) else None
 
 
 # XML 1.0, fifth edition, productions 4 and 4a, without the colon.
@@ -231,13 +231,14 @@ _START = (
     r"\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
 _NEXT = rf"{_START}\-.0-9\xb7\u0300-\u036f\u203f\u2040"
+# Not compiled: that takes milliseconds, of every program, and most never ask.
 _NAMES = {
-    XSD + "normalizedString": re.compile(r"[^\t\n\r]*"),
-    XSD + "token": re.compile(r"(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?"),
-    XSD + "language": re.compile(r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*"),
-    XSD + "NMTOKEN": re.compile(f"[:{_NEXT}]+"),
-    XSD + "Name": re.compile(f"[:{_START}][:{_NEXT}]*"),
-    XSD + "NCName": re.compile(f"[{_START}][{_NEXT}]*"),
+    XSD + "normalizedString": r"[^\t\n\r]*",
+    XSD + "token": r"(?:[^\t\n\r ]+(?: [^\t\n\r ]+)*)?",
+    XSD + "language": r"[a-zA-Z]{1,8}(?:-[a-zA-Z0-9]{1,8})*",
+    XSD + "NMTOKEN": f"[:{_NEXT}]+",
+    XSD + "Name": f"[:{_START}][:{_NEXT}]*",
+    XSD + "NCName": f"[{_START}][{_NEXT}]*",
 }
 
 _READ: dict[str, tuple[Callable[[str, str], PythonValue | None], str]] = {

@@ -249,8 +249,8 @@ async def test_a_subscription_of_a_peer_is_a_table() -> None:
         assert subscription.to_arrow().to_pylist() == [{"room": "kitchen", "degrees": 21.5}]
         assert subscription.to_dataframe()["degrees"].mean() == 21.5
         assert Shown(subscription._repr_html_()).said["td"] == ['"kitchen"', "21.5"]
-        assert repr(subscription) == "<gsg.LiveSubscription to ?room ?degrees: open, 0 unread>"
-    assert repr(subscription) == "<gsg.LiveSubscription to ?room ?degrees: closed, 0 unread>"
+        assert repr(subscription) == f"<gsg.LiveSubscription {subscription.number} to ?room ?degrees: open, 0 unread>"
+    assert repr(subscription) == f"<gsg.LiveSubscription {subscription.number} to ?room ?degrees: closed, 0 unread>"
     assert subscription.to_arrow().num_rows == 0
 
 
