@@ -208,6 +208,8 @@ def test_a_literal_without_a_value_in_python_is_given_back(literal: Literal) -> 
         ("1_0", "double"),
         ("TRUE", "boolean"),
         ("2026-11-29", "dateTime"),
+        ("2026-11-29T08:30:00" + " " * 100, "dateTime"),
+        ("P1DT1.5S" + "0" * 100, "dayTimeDuration"),
         ("2026-11-29T08:30:00", "dateTimeStamp"),
         ("2026-02-30", "date"),
         ("2026-02-01Z ago", "date"),
