@@ -20,6 +20,7 @@ from ..errors import GsgError, Overrun, Stale
 from ..languages.rows import Change, Row
 from .backlog import LIMIT, Backlog, Overflow, Pool
 from .subscription import Callback, tell
+from .tables import Tabular, shown
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class RowSource(Protocol):
         """The subscription has ended as nobody read it, with ``overflow="error"``."""
 
 
-class LiveSubscription:
+class LiveSubscription(Tabular):
     """A standing query of :class:`gsg.Peer` or :class:`gsg.Client`. Made by their ``subscribe``.
 
     ``rows()`` is the answer as far as it has come. ``async for sign, row in subscription`` gives the differences, oldest first, the
@@ -169,6 +170,13 @@ class LiveSubscription:
         self._wake()
         if was_open:
             await self._source.close()
+
+    def __repr__(self) -> str:
+        kind = f"LiveSubscription {self.number}" if self.number else "LiveSubscription"
+        state = self._state.name.lower()
+        state += f" by {type(self._error).__name__}" if self._error is not None else ""
+        state += ", told by callback" if self._callback is not None else f", {self.pending:,} unread"
+        return shown(kind, self.variables, state + (f", {self.lost:,} lost" if self.lost else ""))
 
     async def __aenter__(self) -> LiveSubscription:
         return self

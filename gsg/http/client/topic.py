@@ -16,7 +16,7 @@ from ...topics.backlog import Backlog, TopicEvent
 from ...topics.names import is_filter
 from ...topics.values import event_values
 from ...tuples.sizes import size_bytes
-from ...tuples.terms import Term, fact
+from ...tuples.terms import fact
 from ..protocol import (
     AskTopics,
     Done,
@@ -42,11 +42,11 @@ class ClientTopic:
         self.name = name
         self._connection = connection
 
-    async def publish(self, *values: Term | float) -> None:
+    async def publish(self, *values: object) -> None:
         """Publish an event with these values; see :meth:`gsg.topics.topic.Topic.publish`."""
         await self.publish_all([values])
 
-    async def publish_all(self, events: Iterable[Iterable[Term | float]]) -> None:
+    async def publish_all(self, events: Iterable[Iterable[object]]) -> None:
         """Publish events, each with its values, in order; see :meth:`gsg.topics.topic.Topic.publish_all`."""
         for part in cut_into_requests([fact(values) for values in event_values(events)]):
             await self._connection.ask(PublishTopic(self._connection.next_number(), self.name, [*part]), Done)
