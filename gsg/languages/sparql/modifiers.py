@@ -11,7 +11,7 @@ from ...errors import BadQuery
 from ..expressions.aggregates import Aggregated
 from ..expressions.operators import Computed, Ordered
 from ..expressions.tree import Expression, Name
-from ..groups import Aggregates, Conditions, decided, joined, projected, sliced
+from ..groups import Aggregates, Conditions, joined, projected, sliced
 from ..result_form import ResultForm
 from ..scope import visible
 from .patterns import Patterns, PatternScope
@@ -102,7 +102,8 @@ class Modified:
             raise BadQuery("SELECT * cannot be grouped; expected the keys of GROUP BY and aggregates")
         keys = self._keys()
         before = self.tree
-        scope = GroupScope(self._patterns, before, keys)
+        within = self._patterns.graph.within(before)
+        scope = GroupScope(self._patterns, before, tuple(dict.fromkeys((*keys, *within))))
         computed: list[tuple[str, Expression]] = []
         for variable in projection:
             name = str(variable.var or variable.evar)
@@ -126,12 +127,15 @@ class Modified:
         # A name of SELECT has no value yet where HAVING is decided (section 18.2.4.2).
         for condition in self.part.having.condition if self.part.having else ():
             self._patterns.condition(condition, scope, having)
-        self.tree = having.restrict(scope.aggregates.group(before, keys))
+        before = self._patterns.graph.beside(before, scope.aggregates.patterns())
+        within = self._patterns.graph.within(before)
+        groups = scope.aggregates.group(before, tuple(dict.fromkeys((*keys, *within))))
+        self.tree = self._patterns.restricted(self._patterns.graph.groups(groups, keys), having)
         self._trailing_values()
-        self.tree = decided(self.tree, in_select)
+        self.tree = self._patterns.decided(self.tree, in_select)
         for name, expression in computed:
             self.tree = algebra.Extend(self.tree, name, Computed(expression))
-        self.tree = decided(self.tree, in_order)
+        self.tree = self._patterns.decided(self.tree, in_order)
 
     def _keys(self) -> tuple[str, ...]:
         keys = []
@@ -165,7 +169,7 @@ class Modified:
             keys.append((self._reader.expression(condition.expr, scope), descends))
         self.order = Ordered(tuple(keys))
         if apply:
-            self.tree = decided(self.tree, scope.inner)
+            self.tree = self._patterns.decided(self.tree, scope.inner)
 
     def ordered(self, names: tuple[str, ...]) -> tuple[algebra.Algebra, tuple[str, ...], ResultForm]:
         """The tree with these names and hidden ones to sort by, all of these names, and what is made of its rows."""
@@ -176,13 +180,8 @@ class Modified:
         descending = tuple(descends for _, descends in self.order.keys)
         select = (*names, *hidden)
         if set(self.order.names) <= set(names):
-            return (
-                _computing(self.projected(names), hidden, expressions),
-                (*names, *hidden),
-                ResultForm("SELECT", names, descending),
-            )
+            return _computing(self.projected(names), hidden, expressions), select, ResultForm("SELECT", names, descending)
         self.tree = _computing(self.tree, hidden, expressions)
-        select = (*names, *hidden)
         if not self._is_distinct:
             return self.projected(select), select, ResultForm("SELECT", names, descending)
         # Where a row stands is that of its first solution, which shows once all are in order.
@@ -199,11 +198,13 @@ class Modified:
         return offset, None if limits is None or limits.limit is None else self._reader.integer(limits.limit)
 
     def projected(self, names: tuple[str, ...]) -> algebra.Algebra:
-        """The tree with these names only, distinct and sliced as the text says."""
+        """The tree with these names only, distinct and sliced as the text says, within each graph where it is asked of several."""
+        within = self._patterns.graph.within(self.tree)
+        names = tuple(dict.fromkeys((*names, *within)))
         if self.part.limitoffset is None:
             return projected(self.tree, names, distinct=self._is_distinct)
         offset, limit = self._limits()
-        return sliced(self.tree, names, self.order, distinct=self._is_distinct, offset=offset, limit=limit)
+        return sliced(self.tree, names, self.order, distinct=self._is_distinct, offset=offset, limit=limit, by=within)
 
 
 def _computing(tree: algebra.Algebra, names: tuple[str, ...], expressions: list[Expression]) -> algebra.Algebra:
