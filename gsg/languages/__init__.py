@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -76,13 +76,16 @@ def parse_query(text: str, language: str = "gsg") -> Query:
     return _SKELETONS.query(text.removeprefix(MARK), language, read)
 
 
-def parse_once(text: str, language: str = "sparql") -> Query:
-    """As :func:`parse_query`, for who asks once: ``Query.result`` says what is made of its rows. Of SPARQL alone."""
+def parse_once(text: str, *, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()) -> Query:
+    """As :func:`parse_query`, SPARQL for who asks once: ``Query.result`` says what is made of its rows.
+
+    Where graphs are given, these are the dataset (:func:`gsg.languages.sparql.parse_query`).
+    """
     _check_text(text)
-    if language != "sparql":
-        raise Unsupported(f"a query in {language!r} that is asked once; expected SPARQL")
-    read: Callable[[str], Query] = partial(importlib.import_module(LANGUAGES[language]).parse_query, once=True)
-    return _ASKED_ONCE.query(text.removeprefix(MARK), language, read)
+    read: Callable[..., Query] = partial(importlib.import_module(LANGUAGES["sparql"]).parse_query, once=True)
+    if default_graphs or named_graphs:
+        return read(text.removeprefix(MARK), default_graphs=default_graphs, named_graphs=named_graphs)
+    return _ASKED_ONCE.query(text.removeprefix(MARK), "sparql", read)
 
 
 async def read_query(text: str, language: str = "gsg") -> Query:
@@ -90,11 +93,11 @@ async def read_query(text: str, language: str = "gsg") -> Query:
     return await as_long_as(text, partial(parse_query, text, language))
 
 
-async def read_once(text: str) -> Query:
+async def read_once(text: str, *, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()) -> Query:
     """As :func:`parse_once`, a long text in a thread, and the first of all."""
     if not is_prepared("sparql"):
         await in_thread(prepare, "sparql")
-    return await as_long_as(text, partial(parse_once, text))
+    return await as_long_as(text, partial(parse_once, text, default_graphs=default_graphs, named_graphs=named_graphs))
 
 
 async def as_long_as(text: str, work: Callable[[], _Result]) -> _Result:

@@ -7,7 +7,6 @@ import pytest
 from naive_algebra import rows
 from w3c import term_of
 
-from gsg.errors import Unsupported
 from gsg.languages import parse_once
 from gsg.languages.result_form import Solution
 
@@ -74,8 +73,3 @@ def test_what_kind_of_result_it_is_is_known(text: str, kind: str) -> None:
 
     assert result is not None
     assert result.kind == kind
-
-
-def test_a_script_is_not_asked_once() -> None:
-    with pytest.raises(Unsupported, match="expected SPARQL"):
-        parse_once("(?x)", "gsg")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 from ...background import in_turns
 from ...errors import Refused, TooLarge
@@ -26,15 +28,13 @@ SORTED_AT_ONCE = 2_000
 """Rows that are sorted while others wait; more of them are sorted in a thread."""
 
 
-class Answer:
-    """What was asked for. Whoever has it calls :meth:`release` when it has been sent."""
+class Found(NamedTuple):
+    """The answer of a query."""
 
-    def __init__(self, form: ResultForm, rows: list[Solution], *, is_complete: bool, release: Callable[[], None]) -> None:
-        self.form = form
-        self.rows = rows
-        self.is_complete = is_complete
-        """Whether nothing of it may be out of date."""
-        self.release = release
+    rows: list[tuple[Tuple, int]]
+    """The values of each row, and how often it is there."""
+    is_complete: bool
+    """Whether nothing of it may be out of date."""
 
 
 class Questions:
@@ -45,40 +45,32 @@ class Questions:
         self._under_way = 0
         self._held_bytes = 0
 
-    async def ask(self, query: Query, text: str, *, timeout_s: float, client: str = "") -> Answer:
-        """The answer of a query that was read to be asked once.
+    @asynccontextmanager
+    async def ask(self, query: Query, text: str, *, timeout_s: float, client: str = "") -> AsyncIterator[Found]:
+        """The answer of a query, which counts as under way until the block ends.
 
         Raises what :meth:`gsg.Peer.ask_query` does; Refused where too much is asked, or it takes longer than ``timeout_s``; and
         TooLarge.
         """
-        assert query.result is not None, "read to be asked once"
         if self._under_way >= AT_ONCE:
             raise Refused(f"{AT_ONCE} questions are answered already; ask again in a moment")
         self._under_way += 1
         held_bytes = 0
-
-        def release() -> None:
+        try:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    rows, stale = await self._peer.ask_query(query, text=text, language="sparql", client=client)
+                    async for part in in_turns(_parts(rows)):
+                        size_bytes = total_bytes([values for values, _ in part])
+                        held_bytes += size_bytes
+                        self._held_bytes += size_bytes
+                        self._check(held_bytes)
+            except TimeoutError:
+                raise Refused(f"no answer within {timeout_s:g} s; ask for less of it, or for longer with timeout=SECONDS") from None
+            yield Found(rows, stale is None)
+        finally:
             self._under_way -= 1
             self._held_bytes -= held_bytes
-
-        try:
-            async with asyncio.timeout(timeout_s):
-                found, stale = await self._peer.ask_query(query, text=text, language="sparql", client=client)
-                async for part in in_turns(_parts(found)):
-                    size_bytes = total_bytes([values for values, _ in part])
-                    held_bytes += size_bytes
-                    self._held_bytes += size_bytes
-                    self._check(held_bytes)
-                rows = await _ordered(query.result, found)
-        except TimeoutError:
-            release()
-            raise Refused(
-                f"no answer within {timeout_s:g} s; ask for less of it, or for longer with timeout=SECONDS", again_s=None
-            ) from None
-        except BaseException:
-            release()
-            raise
-        return Answer(query.result, rows, is_complete=stale is None, release=release)
 
     def _check(self, answer_bytes: int) -> None:
         if answer_bytes > ANSWER_BYTES:
@@ -92,8 +84,10 @@ def _parts(rows: list[tuple[Tuple, int]]) -> Iterator[list[tuple[Tuple, int]]]:
         yield rows[begin : begin + ROWS_AT_ONCE]
 
 
-async def _ordered(form: ResultForm, found: list[tuple[Tuple, int]]) -> list[Solution]:
-    def ordered() -> list[Solution]:
-        return form.ordered(values for values, weight in found for _ in range(weight))
+async def solutions_of(form: ResultForm, found: Found) -> list[Solution]:
+    """The rows in the order that is asked for, each as often as it is there."""
 
-    return ordered() if len(found) <= SORTED_AT_ONCE else await in_thread(ordered)
+    def ordered() -> list[Solution]:
+        return form.ordered(values for values, weight in found.rows for _ in range(weight))
+
+    return ordered() if len(found.rows) <= SORTED_AT_ONCE else await in_thread(ordered)

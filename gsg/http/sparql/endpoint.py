@@ -7,24 +7,27 @@ its rows come as they change.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.responses import Response
 
 from ...background import in_turns
 from ...errors import GsgError
 from ...languages import read_once
+from ...languages.result_form import Solution
 from ...languages.results.formats import BOOLEANS, SOLUTIONS, Format
 from ..bodies import read_body
 from ..negotiation import accepted
 from ..operations import Operation, Services
 from ..problems import problem, problem_of
 from ..serving.principals import Role, principal_of
-from .answering import Answer, Questions
+from .answering import Questions, solutions_of
 from .description import description
 from .requests import AskedDescription, AskedQuery, AskedUpdate, BadRequest, asked_by_get, asked_by_post
+from .sending import Sent, address_of, admission, client_of
+from .updating import Updates
 
 if TYPE_CHECKING:
     from ...languages.query import Query
@@ -50,6 +53,7 @@ class SparqlEndpoint:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._questions = Questions(services.peer)
+        self._updates = Updates(services.peer, self._questions)
 
     async def get(self, request: Request) -> Response:
         """GET."""
@@ -58,7 +62,7 @@ class SparqlEndpoint:
         except BadRequest as error:
             return problem(error.status, error.detail)
         if isinstance(asked, AskedDescription):
-            return description(str(request.url.replace(query="")), request.headers.get("accept", ""))
+            return description(address_of(request), request.headers.get("accept", ""))
         return await self._answer(asked, request)
 
     async def post(self, request: Request) -> Response:
@@ -74,12 +78,21 @@ class SparqlEndpoint:
         if not principal_of(request.scope).has(role):
             return problem(403, f"this takes the role {role.value}")
         if isinstance(asked, AskedUpdate):
-            return problem(501, "updates")
+            return await self._update(asked, request, len(body))
         return await self._answer(asked, request)
+
+    async def _update(self, asked: AskedUpdate, request: Request, size_bytes: int) -> Response:
+        try:
+            await self._updates.carry_out(
+                asked, base=address_of(request), admit=admission(request, self._services, size_bytes), client=client_of(request)
+            )
+        except GsgError as error:
+            return problem_of(error)
+        return Response(status_code=204)
 
     async def _answer(self, asked: AskedQuery, request: Request) -> Response:
         try:
-            query = await read_once(asked.text)
+            query = await read_once(asked.text, default_graphs=asked.default_graphs, named_graphs=asked.named_graphs)
             assert query.result is not None, "read to be asked once"
             offered = list(BOOLEANS if query.result.kind == "ASK" else SOLUTIONS)
             media_type = accepted(request.headers.get("accept", ""), offered)
@@ -90,33 +103,20 @@ class SparqlEndpoint:
             return problem_of(error)
 
     async def _told(self, asked: AskedQuery, query: Query, media_type: str, request: Request) -> Response:
-        client = request.client
-        address = "" if client is None else f"{client.host}:{client.port}"
-        answer = await self._questions.ask(query, asked.text, timeout_s=asked.timeout_s, client=address)
-        headers = {"vary": "accept"} | ({} if answer.is_complete else {"gsg-complete": "false"})
-        if answer.form.kind == "ASK":
-            answer.release()
-            return Response(BOOLEANS[media_type](bool(answer.rows)), 200, headers, media_type=media_type)
-        return _Answered(_written(SOLUTIONS[media_type](answer.form.names), answer), answer, headers=headers, media_type=media_type)
+        form = query.result
+        assert form is not None, "read to be asked once"
+        async with AsyncExitStack() as under_way:
+            asking = self._questions.ask(query, asked.text, timeout_s=asked.timeout_s, client=client_of(request))
+            found = await under_way.enter_async_context(asking)
+            headers = {"vary": "accept"} | ({} if found.is_complete else {"gsg-complete": "false"})
+            if form.kind == "ASK":
+                return Response(BOOLEANS[media_type](bool(found.rows)), 200, headers, media_type=media_type)
+            written = _written(SOLUTIONS[media_type](form.names), await solutions_of(form, found))
+            return Sent(written, under_way.pop_all(), headers=headers, media_type=media_type)
 
 
-class _Answered(StreamingResponse):
-    """An answer on its way; what it holds is released however it ends."""
-
-    def __init__(self, content: AsyncIterator[bytes], answer: Answer, *, headers: dict[str, str], media_type: str) -> None:
-        super().__init__(content, 200, headers, media_type)
-        self._answer = answer
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            self._answer.release()
-
-
-async def _written(form: Format, answer: Answer) -> AsyncIterator[bytes]:
+async def _written(form: Format, rows: list[Solution]) -> AsyncIterator[bytes]:
     def parts() -> Iterator[bytes]:
-        rows = answer.rows
         first = form.head + form.rows(rows[:ROWS_AT_ONCE])
         if len(rows) <= ROWS_AT_ONCE:
             yield first + form.tail
