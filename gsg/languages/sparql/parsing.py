@@ -150,7 +150,8 @@ def _check_form(source: Source, text: str, form: Form, what: str) -> None:
         except _Refused as refused:
             raise Unsupported(f"{refused.problem} ({_place(text, refused.position)})") from None
     if word not in form.beginnings:
-        raise Mistake(first.position, f'unexpected "{printable(first.text[:40])}"; {expected}{_meant(word, form.beginnings)}')
+        meant = "" if word in _KEYWORDS else _meant(word, form.beginnings)
+        raise Mistake(first.position, f'unexpected "{printable(first.text[:40])}"; {expected}{meant}')
 
 
 class _Refused(Mistake):
@@ -163,8 +164,13 @@ def _place(text: str, position: int) -> str:
 
 def _refuse_unsupported(source: Source, refused: Mapping[str, str]) -> None:
     """What cannot be is told by its name wherever it stands, and before the parser loses its way in it."""
+    braces = 0
     for at, token in enumerate(source.tokens):
         word = token.text.upper() if token.kind == "word" else ""
+        braces += (token.text == "{") - (token.text == "}") if token.kind == "sign" else 0
+        if word in ("FROM", "USING") and braces:
+            problem = f"{word} stands within braces; expected it before WHERE, as all of a text is asked of the same graphs"
+            raise Mistake(token.position, problem)
         following = source.tokens[at + 1] if at + 1 < len(source.tokens) else None
         if word in refused:
             raise _Refused(token.position, f"{word} is {refused[word]}")

@@ -108,24 +108,31 @@ class Patterns:
             sides = [self.group(graph) for graph in part.graph]
             return joined(tree, balanced(algebra.Union, [self.graph.beside(side, sides) for side in sides]))
         if kind == "GraphGraphPattern":
-            return joined(tree, self._in_graph(part))
+            return joined(tree, self._in_graph(part.term, part.graph, self.group))
         if kind == "Bind":
             return self.extended(tree, str(part.var), part.expr, "BIND")
         if kind == "InlineData":
             return joined(tree, self.values(part))
         raise Unsupported(f"{kind} is not supported in a graph pattern")
 
-    def _in_graph(self, part: Any) -> algebra.Algebra:
-        """GRAPH, with the name of a graph or a variable for each of them."""
+    def quads(self, part: Any) -> algebra.Algebra:
+        """The triples of a quad pattern, some of them in graphs: what DELETE WHERE asks."""
+        tree = self._triples(list(part.triples or ()))
+        for inner in part.quadsNotTriples or ():
+            tree = joined(tree, self._in_graph(inner.term, list(inner.triples or ()), self._triples))
+        return tree
+
+    def _in_graph(self, term: Any, part: Any, read: Callable[[Any], algebra.Algebra]) -> algebra.Algebra:
+        """GRAPH, with the name of a graph or a variable for each of them, around a part that is read so."""
         dataset, hidden = self.graph.dataset, self.reader.hidden_name
-        if kind_of(part.term) != "Variable":
-            with self._asking(ActiveGraph(dataset, self.reader.iri(part.term), hidden)) as graph:
-                return graph.of_constant(self.group(part.graph))
-        name = str(part.term)
+        if kind_of(term) != "Variable":
+            with self._asking(ActiveGraph(dataset, self.reader.iri(term), hidden)) as graph:
+                return graph.of_constant(read(part))
+        name = str(term)
         # The variable has no value inside (section 18.5, Graph): where it is used there, the graph is called otherwise.
-        inside = hidden("graph") if _mentions(part.graph, name) else name
+        inside = hidden("graph") if _mentions(part, name) else name
         with self._asking(ActiveGraph(dataset, rete.Variable(inside), hidden)) as graph:
-            return graph.of_variable(self.group(part.graph), name)
+            return graph.of_variable(read(part), name)
 
     def extended(self, tree: algebra.Algebra, name: str, part: Any, clause: str) -> algebra.Algebra:
         """A name more, computed by an expression."""
