@@ -71,7 +71,7 @@ class Modified:
         self._patterns = patterns
         self._reader: Reader = patterns.reader
         self.part = part
-        self.tree = patterns.group(part.where)
+        self.tree = algebra.Basic(()) if part.where is None else patterns.group(part.where)
         self.select: tuple[str, ...] = ()
         self.order: Ordered | None = None
         projection = list(part.projection or ())
