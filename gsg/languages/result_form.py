@@ -19,7 +19,7 @@ Solution: TypeAlias = "tuple[Term | None, ...]"
 
 @dataclass(frozen=True, slots=True)
 class ResultForm:
-    """``kind`` is SELECT, ASK (there is a row, or none) or CONSTRUCT or DESCRIBE (rows are triples). ``names`` are those that a row keeps;
+    """``kind`` is SELECT, ASK (there is a row, or none), CONSTRUCT or DESCRIBE (rows are triples). ``names`` are those of a row;
     ``descending`` says it of each thing to sort by.
 
     With ``distinct``, ``offset`` and ``limit`` are applied here, when a row's first place in the order is known; otherwise the

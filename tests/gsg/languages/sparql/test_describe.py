@@ -25,7 +25,7 @@ OF_A, OF_B = FACTS[:2], FACTS[2:3]
         ("DESCRIBE ?x { :a :q ?x }", OF_B),
         ("DESCRIBE :a ?x { ?x :p 2 }", OF_A + OF_B),
         ("DESCRIBE * { ?subject :p 2 }", OF_B),
-        ("DESCRIBE ?x { ?x :p ?n } ORDER BY DESC(?n) LIMIT 1", FACTS[3:]),
+        ("DESCRIBE ?x { ?x :p ?n } ORDER BY DESC(?n) LIMIT 1", OF_B),
         ("DESCRIBE :nowhere", []),
     ],
 )

@@ -37,7 +37,7 @@ PROLOGUE = "PREFIX : <http://example.org/>\n"
         ),
         (
             "SELEC * { ?s ?p ?o }",
-            'query line 2, column 1: unexpected "SELEC"; expected SELECT, ASK or CONSTRUCT; did you mean SELECT?\n'
+            'query line 2, column 1: unexpected "SELEC"; expected SELECT, ASK, CONSTRUCT or DESCRIBE; did you mean SELECT?\n'
             "    SELEC * { ?s ?p ?o }\n"
             "    ^",
         ),
