@@ -310,12 +310,10 @@ class Peer:
             query, callback, text=text, language=language, client=client, limit=limit, max_tokens=max_tokens, overflow=choice
         )
 
-    async def subscribe_query(
-        self, query: Query, callback: Callback | None = None, *, limit: int = LIMIT, max_tokens: int = MAX_TOKENS
-    ) -> LiveSubscription:
-        """Like :meth:`subscribe`, for a query that was parsed already."""
+    async def subscribe_query(self, query: Query, *, text: str = "", language: str = "gsg", client: str = "") -> LiveSubscription:
+        """Like :meth:`subscribe`, for a query that was read already; of ``text``, in this language."""
         self._opened()
-        return await self._parts.subscriptions.subscribe(query, callback, limit=limit, max_tokens=max_tokens)
+        return await self._parts.subscriptions.subscribe(query, text=text, language=language, client=client)
 
     async def ask_query(
         self, query: Query, *, text: str = "", language: str = "gsg", client: str = "", max_tokens: int = MAX_TOKENS

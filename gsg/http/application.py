@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from .json.endpoints import AS_JSON, documents, json_operations
 from .operations import Endpoint, Operation, Services
 from .serving.principals import Principal, Role, principal_of
 from .sparql.endpoint import sparql_operations
@@ -25,10 +26,12 @@ _WEBSOCKET = "publish and subscribe; use the command gsg, or gsg.connect() in Py
 
 def operations(services: Services) -> list[Operation]:
     """All that the door does over HTTP."""
-    return [
-        Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services)),
+    table = [
+        Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services), AS_JSON),
         *sparql_operations(services),
+        *json_operations(services),
     ]
+    return [*table, *documents(table)]
 
 
 def application(table: Iterable[Operation], serve_websocket: ServeWebSocket) -> Starlette:

@@ -28,8 +28,12 @@ from ..peer import Peer
 from ..subscriptions.backlog import Pool
 from ..wire.status_messages import Count
 from .application import application, operations
+from .json.form import SUBPROTOCOL, Objects
+from .json.streams import Streams
 from .operations import Services
 from .protocol import MAX_MESSAGE_BYTES
+from .serving.bodies import Bodies
+from .serving.clients import Clients
 from .serving.connections import CLOSE_SWEEPS, Connection, Connections
 from .serving.hosts import Hosts, Refusal
 from .serving.server import REFUSAL, Server, protocols
@@ -42,7 +46,7 @@ _cut_off = LogRate(log)
 
 BACKLOG = 128
 MAX_CLIENTS = 1_000
-"""WebSockets served at once; one more is answered 503."""
+"""WebSockets and streams served at once; one more is answered 503."""
 UNREAD_BYTES = 256 * 1024 * 1024
 """Bytes of rows that wait for all clients together: beyond, the longest backlogs make room (:mod:`gsg.subscriptions.backlog`)."""
 CLOSE_S = CLOSE_SWEEPS
@@ -81,10 +85,10 @@ class HttpDoor:
         self._peer = peer
         self._hosts = Hosts(host, names)
         self._connections = Connections(self._ended)
-        self._services = Services(peer, PeerChannel(peer), Pool(UNREAD_BYTES))
+        unread = Pool(UNREAD_BYTES)
+        self._services = Services(peer, PeerChannel(peer), unread, Clients(MAX_CLIENTS), Bodies(), Streams(unread))
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
-        self._clients = 0
         self._lost = 0
         """Clients that ended without a goodbye, or did not read."""
         self._refusals = 0
@@ -141,6 +145,7 @@ class HttpDoor:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._socket is not None, "entered before left"
         self._server.should_exit = True
+        self._services.clients.closing.set()
         with contextlib.suppress(ValueError):  # leaving twice is allowed
             self._peer.counters.remove(self._counted)
         try:
@@ -149,6 +154,7 @@ class HttpDoor:
         finally:
             self._connections.abort_all()
             self._socket.close()
+            await self._services.streams.close_all()
             await self._services.channel.close()
 
     def _counted(self) -> list[Count]:
@@ -187,18 +193,16 @@ class HttpDoor:
         if problem is not None:
             return Refusal(503, problem)
         refusal = self._hosts.refusal(scope["raw_path"], scope["headers"])
-        if refusal is None and scope["type"] == "websocket" and self._clients >= MAX_CLIENTS:
-            return Refusal(503, f"{MAX_CLIENTS} clients are served already; try again later")
+        if refusal is None and scope["type"] == "websocket" and self._services.clients.refusal:
+            return Refusal(503, self._services.clients.refusal)
         return refusal
 
     async def _serve_websocket(self, websocket: WebSocket) -> None:
-        self._clients += 1
-        try:
+        services = self._services
+        with services.clients.one_more():
             caller = websocket.client
             client = "" if caller is None else f"{caller.host}:{caller.port}"
-            services = self._services
-            session = Session(services.peer, websocket, client, channel=services.channel, unread=services.unread)
+            form = Objects() if SUBPROTOCOL in websocket.scope.get("subprotocols", ()) else None
+            session = Session(services.peer, websocket, client, channel=services.channel, unread=services.unread, form=form)
             await session.serve()
             self._lost += session.lost
-        finally:
-            self._clients -= 1

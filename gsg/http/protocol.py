@@ -1,4 +1,5 @@
-"""What clients and a peer say to each other over the WebSocket at ``/v1``.
+"""What clients and a peer say to each other over the WebSocket at ``/v1``: as arrays, or, where a client asks for the subprotocol
+``gsg.v1+json``, as the objects of gsg/http/json/messages.py.
 
 One message a frame: msgpack in binary frames, the same arrays as JSON in text frames; a connection is answered in the kind of
 its first frame. Every request has a number of the client's choice and is answered by Done, Failed, Subscribed or what was asked
@@ -95,6 +96,8 @@ class Subscribe(_Message, tag=4, frozen=True):
     """Tokens that the subscription may hold at the peer; beyond, it ends with TooManyTokens."""
     overflow: str = Overflow.RESYNC
     """What happens at ``limit``: resync, drop_oldest or error; see :mod:`gsg.subscriptions.backlog`."""
+    terms: str = "plain"
+    """How its terms are written: in arrays in one way, plain; in objects also as sparql has them (gsg/http/json/terms.py)."""
 
 
 class Unsubscribe(_Message, tag=5, frozen=True):

@@ -7,7 +7,7 @@ import pytest
 from naive_algebra import rows
 from w3c import term_of
 
-from gsg.languages import parse_once
+from gsg.languages import parse_query
 from gsg.languages.result_form import Solution
 
 TURTLE = """
@@ -30,7 +30,7 @@ QUERIES = [
 
 
 def solutions(text: str, facts: pyoxigraph.Store) -> list[Solution]:
-    query = parse_once(text)
+    query = parse_query(text, "sparql", once=True)
     assert query.result is not None
     triples = [(term_of(quad.subject), term_of(quad.predicate), term_of(quad.object)) for quad in facts]
     return query.result.ordered(rows(query.body, query.select, triples).elements())
@@ -62,14 +62,16 @@ def test_a_distinct_row_stands_where_the_first_of_its_solutions_does() -> None:
 def test_texts_that_differ_in_a_limit_alone_are_different_queries() -> None:
     texts = [f"SELECT DISTINCT ?x {{ ?x <http://x/p> ?y }} ORDER BY ?y LIMIT {number}" for number in range(1, 5)]
 
-    assert [query.result.limit for query in map(parse_once, texts) if query.result is not None] == [1, 2, 3, 4]
+    found = [parse_query(text, "sparql", once=True) for text in texts]
+
+    assert [query.result.limit for query in found if query.result is not None] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
     ("text", "kind"), [("ASK {}", "ASK"), ("SELECT * {?s ?p ?o}", "SELECT"), ("CONSTRUCT WHERE {?s ?p ?o}", "CONSTRUCT")]
 )
 def test_what_kind_of_result_it_is_is_known(text: str, kind: str) -> None:
-    result = parse_once(text).result
+    result = parse_query(text, "sparql", once=True).result
 
     assert result is not None
     assert result.kind == kind

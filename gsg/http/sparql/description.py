@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from starlette.responses import Response
 
 from ..negotiation import accepted
@@ -20,7 +22,7 @@ def description(url: str, accept: str) -> Response:
 
     media_type = accepted(accept, [*_OFFERED, "text/html"])
     if media_type is None:
-        return problem(406, f"{accept[:200]!r} is asked for; expected one of {', '.join(_OFFERED)}")
+        return problem(HTTPStatus.NOT_ACCEPTABLE, f"{accept[:200]!r} is asked for; expected one of {', '.join(_OFFERED)}")
     if media_type == "text/html":
         media_type = "text/turtle"
 

@@ -8,25 +8,29 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ...background import in_turns
-from ...errors import GsgError
-from ...languages import read_once
+from ...interleaving import in_thread
+from ...languages import is_prepared, prepare, read_query
 from ...languages.result_form import Solution
 from ...languages.results.formats import BOOLEANS, SOLUTIONS, Format
-from ..bodies import read_body
+from ...subscriptions.live import LiveSubscription
+from ..json.terms import TermForm
+from ..json.watching import MEDIA_TYPE as EVENTS
+from ..json.watching import event_stream
 from ..negotiation import accepted
-from ..operations import Operation, Services
-from ..problems import problem, problem_of
+from ..operations import Operation, Services, client_of
+from ..problems import answering, problem
 from ..serving.principals import Role, principal_of
 from .answering import Questions, solutions_of
 from .description import description
 from .requests import AskedDescription, AskedQuery, AskedUpdate, BadRequest, asked_by_get, asked_by_post
-from .sending import Sent, address_of, admission, client_of
+from .sending import Sent, address_of, admission
 from .updating import Updates
 
 if TYPE_CHECKING:
@@ -42,8 +46,8 @@ def sparql_operations(services: Services) -> list[Operation]:
     """What the endpoint does."""
     endpoint = SparqlEndpoint(services)
     return [
-        Operation("GET", "/sparql", Role.READ, "a SPARQL query, answered once, or as its rows change", endpoint.get),
-        Operation("POST", "/sparql", None, "a SPARQL query or update", endpoint.post),
+        Operation("GET", "/sparql", Role.READ, "a SPARQL query, answered once, or as its rows change", answering(endpoint.get)),
+        Operation("POST", "/sparql", None, "a SPARQL query or update", answering(endpoint.post)),
     ]
 
 
@@ -67,40 +71,48 @@ class SparqlEndpoint:
 
     async def post(self, request: Request) -> Response:
         """POST."""
-        body = await read_body(request, MAX_BODY_BYTES)
-        if isinstance(body, Response):
-            return body
-        try:
-            asked = asked_by_post(request.headers.get("content-type", ""), request.url.query, body)
-        except BadRequest as error:
-            return problem(error.status, error.detail)
-        role = Role.PUBLISH if isinstance(asked, AskedUpdate) else Role.READ
-        if not principal_of(request.scope).has(role):
-            return problem(403, f"this takes the role {role.value}")
-        if isinstance(asked, AskedUpdate):
-            return await self._update(asked, request, len(body))
-        return await self._answer(asked, request)
-
-    async def _update(self, asked: AskedUpdate, request: Request, size_bytes: int) -> Response:
-        try:
-            await self._updates.carry_out(
-                asked, base=address_of(request), admit=admission(request, self._services, size_bytes), client=client_of(request)
-            )
-        except GsgError as error:
-            return problem_of(error)
-        return Response(status_code=204)
+        async with self._services.bodies.whole(request, MAX_BODY_BYTES) as body:
+            try:
+                asked = asked_by_post(request.headers.get("content-type", ""), request.url.query, body)
+            except BadRequest as error:
+                return problem(error.status, error.detail)
+            role = Role.PUBLISH if isinstance(asked, AskedUpdate) else Role.READ
+            if not principal_of(request.scope).has(role):
+                return problem(HTTPStatus.FORBIDDEN, f"this takes the role {role.value}")
+            if isinstance(asked, AskedQuery):
+                return await self._answer(asked, request)
+            admit = admission(request, self._services, len(body))
+            await self._updates.carry_out(asked, base=address_of(request), admit=admit, client=client_of(request))
+            return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def _answer(self, asked: AskedQuery, request: Request) -> Response:
-        try:
-            query = await read_once(asked.text, default_graphs=asked.default_graphs, named_graphs=asked.named_graphs)
-            assert query.result is not None, "read to be asked once"
-            offered = list(BOOLEANS if query.result.kind == "ASK" else SOLUTIONS)
-            media_type = accepted(request.headers.get("accept", ""), offered)
-            if media_type is None:
-                return problem(406, f"{request.headers['accept'][:200]!r} is asked for; expected one of {', '.join(offered)}")
-            return await self._told(asked, query, media_type, request)
-        except GsgError as error:
-            return problem_of(error)
+        accept = request.headers.get("accept", "")
+        query = await self._read(asked, once=True)
+        assert query.result is not None, "read to be asked once"
+        offered = [*(BOOLEANS if query.result.kind == "ASK" else SOLUTIONS), EVENTS]
+        media_type = accepted(accept, offered)
+        if media_type == EVENTS:
+            return await self._stand(asked, request)
+        if media_type is None:
+            return problem(HTTPStatus.NOT_ACCEPTABLE, f"{accept[:200]!r} is asked for; expected one of {', '.join(offered)}")
+        return await self._told(asked, query, media_type, request)
+
+    async def _read(self, asked: AskedQuery, *, once: bool) -> Query:
+        if not is_prepared("sparql"):
+            await in_thread(prepare, "sparql")
+        return await read_query(
+            asked.text, "sparql", default_graphs=asked.default_graphs, named_graphs=asked.named_graphs, once=once
+        )
+
+    async def _stand(self, asked: AskedQuery, request: Request) -> Response:
+        """Tell the rows as they change."""
+        query = await self._read(asked, once=False)
+        client = client_of(request)
+
+        async def make() -> LiveSubscription:
+            return await self._services.peer.subscribe_query(query, text=asked.text, language="sparql", client=client)
+
+        return await event_stream(request, self._services, asked, make, TermForm.SPARQL)
 
     async def _told(self, asked: AskedQuery, query: Query, media_type: str, request: Request) -> Response:
         form = query.result

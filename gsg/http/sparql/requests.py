@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from urllib.parse import parse_qs
 
 FORM = "application/x-www-form-urlencoded"
@@ -31,7 +32,7 @@ class BadRequest(Exception):
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
-        self.status = status
+        self.status = HTTPStatus(status)
         self.detail = detail
 
 

@@ -1,4 +1,4 @@
-"""What operations on queries and graphs share: who asks, at which address, how much may be published, and answers in parts."""
+"""What operations on queries and graphs share: at which address they are, how much may be published, and answers in parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from ..operations import Services
+from ..operations import Services, allowance_of
 
 
 class Sent(StreamingResponse):
@@ -25,12 +25,6 @@ class Sent(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def client_of(request: Request) -> str:
-    """The address of whoever asks."""
-    client = request.client
-    return "" if client is None else f"{client.host}:{client.port}"
-
-
 def address_of(request: Request) -> str:
     """The address that was asked, without parameters: what relative IRIs are resolved against (RFC 3986, section 5.1.3)."""
     return str(request.url.replace(query="", fragment=""))
@@ -38,7 +32,7 @@ def address_of(request: Request) -> str:
 
 def admission(request: Request, services: Services, size_bytes: int) -> Callable[[int], None]:
     """What counts tuples that a request is about to publish, of so many bytes; it raises Refused where these are too many."""
-    allowance = services.peer.quotas.of_client()
+    allowance = allowance_of(services, request)
 
     def admit(tuples: int) -> None:
         allowance.publish(tuples, size_bytes, asyncio.get_running_loop().time())

@@ -32,7 +32,7 @@ class Updates:
 
     def __init__(self, peer: Peer, questions: Questions) -> None:
         self._questions = questions
-        self._calls = peer.caller()
+        self._peer = peer
         self._turn = asyncio.Lock()
         """Held by the operation with WHERE that is carried out. Bounded by the requests of the door that wait for it."""
 
@@ -59,7 +59,8 @@ class Updates:
         retracted, inserted = list(changes.retracted), list(changes.inserted)
         admit(len(retracted) + len(inserted))
         # Both are called before either is sent, so that they go together, in this order.
-        calls = [self._calls.facts(sign, part) for sign, part in ((-1, retracted), (1, inserted)) if part]
+        caller = self._peer.caller()
+        calls = [caller.facts(sign, part) for sign, part in ((-1, retracted), (1, inserted)) if part]
         for outcome in await asyncio.gather(*calls, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome

@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import msgspec
 
-from ...errors import LocalError
+from ...errors import BadTerm, BadText, LocalError
 from ..protocol import NUMBER, Insert, Notify, Request, Retract, Said
 
 LARGE_BYTES = 256 * 1024
@@ -42,11 +42,21 @@ _BEGINNING = re.compile(r"\s*\[\s*\d{1,3}\s*,\s*(-?\d{1,18})\s*,")
 
 
 class NotARequest(LocalError):
-    """A message that is no request: ``request`` is the number that it has, 0 where none can be read."""
+    """A message that is no request: ``request`` is the number that it has, 0 where none can be read; ``line`` and ``column`` (from
+    1) where it breaks off to be JSON, 0 where that is not said; ``why``: what its client is told, where that is another error."""
 
-    def __init__(self, problem: str, *, request: int) -> None:
+    def __init__(self, problem: str, *, request: int, line: int = 0, column: int = 0, why: LocalError | None = None) -> None:
         super().__init__(problem)
         self.request = request
+        self.line = line
+        self.column = column
+        self._why = why
+
+    def told(self) -> LocalError:
+        """What its client is told."""
+        if self._why is not None:
+            return self._why
+        return BadText(str(self), line=self.line, column=self.column, what="request") if self.line else LocalError(str(self))
 
 
 class _Large(msgspec.Struct, array_like=True, gc=False):
@@ -75,7 +85,7 @@ _MSGPACK, _JSON = _Format(msgspec.msgpack), _Format(msgspec.json)
 
 
 class Unread(Sequence[_Tuple]):
-    """Tuples each of which is read when it is asked for, which raises NotARequest for what is none."""
+    """Tuples each of which is read when it is asked for, which raises NotARequest, or BadTerm, for what is none."""
 
     def __init__(self, request: int, raws: Sequence[msgspec.Raw], read: Callable[[msgspec.Raw], _Tuple]) -> None:
         self._request = request
@@ -96,11 +106,14 @@ class Unread(Sequence[_Tuple]):
             return [self[number] for number in range(*at.indices(len(self._raws)))]
         try:
             return self._read(self._raws[at])
-        except _UNREADABLE as error:
-            raise NotARequest(f"tuple {at} of the request is none: {_problem(error)}", request=self._request) from None
+        except BadTerm as error:
+            raise BadTerm(f"tuple {at} of the request: {error}") from None
+        except UNREADABLE as error:
+            raise NotARequest(f"tuple {at} of the request is none: {problem_of(error)}", request=self._request) from None
 
 
-_UNREADABLE = (RecursionError, msgspec.MsgspecError, UnicodeError, ValueError, OverflowError)
+UNREADABLE = (RecursionError, msgspec.MsgspecError, UnicodeError, ValueError, OverflowError)
+"""What decoding raises for what is none."""
 
 
 def decode(message: bytes | str) -> Request:
@@ -109,8 +122,8 @@ def decode(message: bytes | str) -> Request:
         if len(message) > LARGE_BYTES and (large := _decode_large(message)) is not None:
             return large
         request: Request = _format_of(message).request(message)
-    except _UNREADABLE as error:
-        problem = _problem(error)
+    except UNREADABLE as error:
+        problem = problem_of(error)
     else:
         return request
     form = "JSON in a text frame" if isinstance(message, str) else "msgpack in a binary frame"
@@ -121,7 +134,8 @@ def decode(message: bytes | str) -> Request:
     )
 
 
-def _problem(error: Exception) -> str:
+def problem_of(error: Exception) -> str:
+    """What decoding says is wrong."""
     return "arrays too deep in each other" if isinstance(error, RecursionError) else str(error)[:SHOWN_CHARACTERS]
 
 
@@ -136,11 +150,11 @@ def _decode_large(message: bytes | str) -> Request | None:
             )
         return None
     if isinstance(message, str) and (brackets := message.count("[")) > MAX_BRACKETS:
-        raise _too_many(f"{brackets} opening brackets", f"{MAX_TUPLES} tuples, and {MAX_BRACKETS} brackets", _number(message))
+        raise too_many(f"{brackets} opening brackets", f"{MAX_TUPLES} tuples, and {MAX_BRACKETS} brackets", _number(message))
     format = _format_of(message)
     large: _Large = format.large(message)
     if format is _MSGPACK and (count := _length(bytes(memoryview(large.tuples)[:5]))) > MAX_TUPLES:
-        raise _too_many(f"{count} tuples", f"{MAX_TUPLES}", large.request)
+        raise too_many(f"{count} tuples", f"{MAX_TUPLES}", large.request)
     return kind(large.request, Unread(large.request, format.tuples(large.tuples), format.tuple), large.audience)
 
 
@@ -148,7 +162,8 @@ def _format_of(message: bytes | str) -> _Format:
     return _JSON if isinstance(message, str) else _MSGPACK
 
 
-def _too_many(count: str, expected: str, request: int) -> NotARequest:
+def too_many(count: str, expected: str, request: int) -> NotARequest:
+    """The refusal of a request that is too large."""
     return NotARequest(f"a request with {count}; expected at most {expected}: cut it into several", request=request)
 
 
@@ -174,6 +189,6 @@ def _number(message: bytes | str) -> int:
     try:
         head: _Head = _format_of(message).head(message)
         return head.request
-    except _UNREADABLE:
+    except UNREADABLE:
         found = _BEGINNING.match(message) if isinstance(message, str) else None
         return int(found[1]) if found else 0

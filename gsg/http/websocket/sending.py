@@ -17,30 +17,20 @@ from ...errors import Overrun, RemoteError, Stale, TooLarge
 from ...languages.rows import Change
 from ...subscriptions.live import LiveSubscription
 from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Dropped, OutOfDate, Reply, failed
+from .forms import PLAIN, Arrays, Form
 
 log = logging.getLogger(__name__)
 
 MAX_ROW_BYTES = MAX_MESSAGE_BYTES - 1024
 """The longest row: it travels in a message with what that says of it."""
 
-_encode_msgpack = msgspec.msgpack.Encoder().encode
-_encode_json = msgspec.json.Encoder().encode
-
-
-class _EncodedRows(msgspec.Struct, frozen=True, array_like=True, tag=13):
-    """A Rows message whose rows have been encoded, since their lengths had to be known."""
-
-    request: int
-    signs: list[int]
-    values: list[msgspec.Raw]
-
 
 class Sender:
     """Sends to one WebSocket."""
 
-    def __init__(self, socket: WebSocket, client: str = "") -> None:
-        self.text = False
-        """Whether the client speaks JSON in text frames."""
+    def __init__(self, socket: WebSocket, client: str = "", form: Form | None = None) -> None:
+        self.form: Form = Arrays() if form is None else form
+        """How messages are written."""
         self.left = False
         """Whether nobody is there any more to answer to: what is under way is carried out, and not told."""
         self._socket = socket
@@ -51,10 +41,11 @@ class Sender:
     async def send(self, reply: Reply) -> None:
         """Send one message; of a reply that is too long, that it failed."""
         async with self._turn:
-            await self._write(reply)
+            await self._write(self._message(reply))
 
-    async def send_rows(self, number: int, subscription: LiveSubscription, most: int) -> int:
-        """Send what there is of a subscription, at most so many rows and about one message; returns how many.
+    async def send_rows(self, number: int, subscription: LiveSubscription, most: int, terms: str = PLAIN) -> int:
+        """Send what there is of a subscription, at most so many rows and about one message; returns how many. ``terms``: how they
+        are written, as the subscription has asked.
 
         Raises what has ended it, and TooLarge for a row that fits into no message.
         """
@@ -64,22 +55,21 @@ class Sender:
             except Overrun as error:
                 if subscription.has_ended:
                     raise
-                await self._write(Dropped(number, failed(number, error)))
+                await self._write(self._message(Dropped(number, failed(number, error))))
                 return 0
             except Stale as error:
-                await self._write(OutOfDate(number, failed(number, error)))
+                await self._write(self._message(OutOfDate(number, failed(number, error))))
                 return 0
             if batch:
-                for message in self._messages(number, subscription.variables, batch):
+                for message in self._messages(number, subscription.variables, batch, terms):
                     await self._write(message)
             return len(batch)
 
-    async def _write(self, reply: Reply | _EncodedRows) -> None:
+    async def _write(self, message: bytes) -> None:
         if self.left:
             return
-        message = self._message(reply)
         try:
-            if self.text:
+            if self.form.is_text:
                 await self._socket.send_text(message.decode())
             else:
                 await self._socket.send_bytes(message)
@@ -88,36 +78,34 @@ class Sender:
             log.info("a client at %s is gone: %s", self._client, error)
             self.left = True
 
-    def _message(self, reply: Reply | _EncodedRows) -> bytes:
+    def _message(self, reply: Reply) -> bytes:
+        encode = self.form.encode
         try:
-            encoded = self._encode(reply)
+            encoded = encode(reply)
         except (UnicodeEncodeError, OverflowError, RecursionError) as error:
-            return self._encode(failed(reply.request, RemoteError(f"the answer cannot be sent: {error!a}; ask for less of it")))
+            return encode(failed(reply.request, RemoteError(f"the answer cannot be sent: {error!a}; ask for less of it")))
         if len(encoded) <= MAX_MESSAGE_BYTES:
             return encoded
         problem = f"the answer has {len(encoded):,} bytes; expected at most {MAX_MESSAGE_BYTES:,}: ask for less of it"
-        return self._encode(failed(reply.request, TooLarge(problem)))
+        return encode(failed(reply.request, TooLarge(problem)))
 
-    def _encode(self, reply: object) -> bytes:
-        return (_encode_json if self.text else _encode_msgpack)(reply)
-
-    def _messages(self, number: int, names: tuple[str, ...], batch: list[Change]) -> Iterator[_EncodedRows]:
+    def _messages(self, number: int, names: tuple[str, ...], batch: list[Change], terms: str) -> Iterator[bytes]:
         """The rows cut into messages by bytes; by number they are already."""
         signs: list[int] = []
-        values: list[msgspec.Raw] = []
+        rows: list[msgspec.Raw] = []
         filled = 0
-        for sign, row in batch:
-            encoded = self._encode(row.aligned(names))
+        for change in batch:
+            encoded = self.form.encode_row(change, names, terms)
             if signs and filled + len(encoded) > BYTES_PER_MESSAGE:
-                yield _EncodedRows(number, signs, values)
-                signs, values, filled = [], [], 0
+                yield self.form.encode_rows(number, signs, rows)
+                signs, rows, filled = [], [], 0
             if len(encoded) > MAX_ROW_BYTES:
                 raise TooLarge(
                     f"the subscription has ended because of a row of {len(encoded):,} bytes in {len(names)} values; expected at "
                     f"most {MAX_ROW_BYTES:,}, what a message may have: subscribe to fewer of its names, or publish references to "
                     "what is long"
                 )
-            signs.append(int(sign))
-            values.append(msgspec.Raw(encoded))
+            signs.append(int(change[0]))
+            rows.append(msgspec.Raw(encoded))
             filled += len(encoded)
-        yield _EncodedRows(number, signs, values)
+        yield self.form.encode_rows(number, signs, rows)

@@ -12,9 +12,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dht.log_rate import LogRate
 
-from ...errors import BadQuery, GsgError, LocalError, RemoteError
-from ...interleaving import in_thread
-from ...languages import is_prepared, prepare
+from ...errors import GsgError, LocalError, RemoteError
 from ...languages.rows import Row
 from ...peer import Peer
 from ...subscriptions.backlog import Pool, check_limit
@@ -26,7 +24,6 @@ from ..protocol import (
     MAX_KEYS,
     MAX_KEYS_FOUND,
     MAX_LIMIT,
-    MAX_MAX_TOKENS,
     ROWS_PER_MESSAGE,
     UNANSWERED,
     AskChannel,
@@ -62,17 +59,16 @@ from ..protocol import (
     UpToDate,
     failed,
 )
+from ..subscribing import check_length, check_subscribe, subscribe
 from .channel_subscription import ChannelClientSubscription, PeerChannel
-from .decoding import NotARequest, decode
+from .decoding import NotARequest
+from .forms import PLAIN, Form
 from .sending import Sender
 from .topic_subscription import TopicClientSubscription
 
 log = logging.getLogger(__name__)
 _no_requests = LogRate(log)
 Made = TypeVar("Made", LiveSubscription, ChannelClientSubscription, TopicClientSubscription)
-
-MAX_QUERY_CHARACTERS = 64 * 1024
-"""The longest text of a query: it is parsed while everybody else waits. A longer one is refused."""
 
 UNREAD_BYTES = 64 * 1024 * 1024
 """Bytes of rows that wait for one client, of all its subscriptions: beyond, its longest backlogs make room (``Pool``)."""
@@ -85,17 +81,24 @@ class Session:
     """Serves one WebSocket until its client leaves."""
 
     def __init__(
-        self, peer: Peer, socket: WebSocket, client: str = "", *, channel: PeerChannel, unread: Pool | None = None
+        self,
+        peer: Peer,
+        socket: WebSocket,
+        client: str = "",
+        *,
+        channel: PeerChannel,
+        unread: Pool | None = None,
+        form: Form | None = None,
     ) -> None:
-        """``unread``: what it shares with other clients for the rows that wait."""
+        """``unread``: what it shares with other clients for the rows that wait; ``form``: how messages are written, if not as
+        arrays."""
         self._peer = peer
         self._channel = channel
         self._calls = peer.caller()
         self._socket = socket
-        self._sender = Sender(socket, client)
+        self._sender = Sender(socket, client, form)
         self._client = client
         """Its address, for those who ask who subscribes to what."""
-        self._first = True
         self.lost = False
         """Whether its connection ended without a goodbye: it died, the network broke, or it did not answer and was cut off."""
         self._subscriptions: dict[int, LiveSubscription | ChannelClientSubscription | TopicClientSubscription | None] = {}
@@ -114,7 +117,7 @@ class Session:
     async def serve(self) -> None:
         """Read requests until the client leaves."""
         try:
-            await self._socket.accept()
+            await self._socket.accept(self._sender.form.subprotocol)
         except (WebSocketDisconnect, RuntimeError) as error:
             log.info("a client was gone before it was served: %s", error)
             return
@@ -150,13 +153,11 @@ class Session:
             text = message.get("text")
             said: bytes | str = message["bytes"] if text is None else text
             self._size_bytes = len(said)
-            if self._first:
-                self._sender.text, self._first = text is not None, False
             try:
-                return decode(said)
+                return self._sender.form.decode(said)
             except NotARequest as error:
                 _no_requests.warning("a client at %s sent what is no request: %s", self._client, ascii(str(error))[1:-1])
-                await self._sender.send(failed(error.request, LocalError(str(error))))
+                await self._sender.send(failed(error.request, error.told()))
 
     async def _carry_out(self, request: Request, size_bytes: int, places: int, tasks: asyncio.TaskGroup) -> None:
         try:
@@ -200,7 +201,7 @@ class Session:
             case AskReport():
                 return await report(number, self._peer)
             case Explain():
-                _check_length(request.text)
+                check_length(request.text)
                 return Explained(number, await self._peer.inside.explain(request.text, request.language))
             case AskHoldings():
                 await self._peer.inside.until_free()
@@ -241,30 +242,19 @@ class Session:
                 return Topics(number, sorted(self._peer.topics().items()))
 
     async def _subscribe(self, request: Subscribe, tasks: asyncio.TaskGroup) -> None:
-        self._check_subscription(request)
-        if not 1 <= request.max_tokens <= MAX_MAX_TOKENS:
-            raise LocalError(f"max_tokens={request.max_tokens}; expected 1 to {MAX_MAX_TOKENS}")
-
-        async def make() -> LiveSubscription:
-            if not is_prepared(request.language):
-                # What a peer does at a stretch keeps it from answering probes: on a busy machine it would be taken for dead.
-                await in_thread(prepare, request.language)
-            return await self._peer.subscribe(
-                request.text,
-                request.language,
-                limit=request.limit,
-                max_tokens=request.max_tokens,
-                overflow=request.overflow,
-                client=self._client,
-            )
-
-        subscription = await self._made(request.request, make())
+        self._check_number(request.request)
+        check_subscribe(request)
+        if request.terms not in self._sender.form.terms:
+            raise LocalError(f"terms={request.terms!r}; expected {' or '.join(self._sender.form.terms)}")
+        subscription = await self._made(request.request, subscribe(self._peer, request, self._client))
         subscription.join_pool(self._unread)
         await self._sender.send(Subscribed(request.request, subscription.variables, subscription.warnings, subscription.number))
-        tasks.create_task(self._pump(request.request, subscription, subscription.pending))
+        tasks.create_task(self._pump(request.request, subscription, subscription.pending, request.terms))
 
     async def _subscribe_events(self, request: SubscribeEvents, tasks: asyncio.TaskGroup) -> None:
-        self._check_subscription(request)
+        self._check_number(request.request)
+        check_length(request.text)
+        check_limit(request.limit, MAX_LIMIT)
         subscription = await self._made(request.request, self._channel.subscribe(request, self._client))
         await self._sender.send(Subscribed(request.request, (), (), subscription.ticket.number))
         tasks.create_task(self._tell_events(request.request, subscription))
@@ -279,11 +269,6 @@ class Session:
     async def _tell_events(self, number: int, subscription: ChannelClientSubscription | TopicClientSubscription) -> None:
         await subscription.send_to(self._sender)
         self._subscriptions.pop(number, None)
-
-    def _check_subscription(self, request: Subscribe | SubscribeEvents) -> None:
-        self._check_number(request.request)
-        _check_length(request.text)
-        check_limit(request.limit, MAX_LIMIT)
 
     def _check_number(self, number: int) -> None:
         if number in self._subscriptions:
@@ -316,7 +301,7 @@ class Session:
         del self._subscriptions[number]
         await subscription.close()
 
-    async def _pump(self, number: int, subscription: LiveSubscription, stored: int) -> None:
+    async def _pump(self, number: int, subscription: LiveSubscription, stored: int, terms: str = PLAIN) -> None:
         """Send a subscription's rows at the client's pace; what it does not take waits in the subscription's bounded backlog."""
         up_to_date = False
         try:
@@ -327,7 +312,8 @@ class Session:
                     up_to_date = True
                     await self._sender.send(UpToDate(number))
                 await subscription.wait()
-                sent = await self._sender.send_rows(number, subscription, min(stored or ROWS_PER_MESSAGE, ROWS_PER_MESSAGE))
+                most = min(stored or ROWS_PER_MESSAGE, ROWS_PER_MESSAGE)
+                sent = await self._sender.send_rows(number, subscription, most, terms)
                 if not sent and subscription.has_ended:
                     return
                 stored = max(0, stored - sent)
@@ -335,11 +321,6 @@ class Session:
             self._subscriptions.pop(number, None)
             await subscription.close()
             await self._sender.send(Ended(number, failed(number, error)))
-
-
-def _check_length(text: str) -> None:
-    if len(text) > MAX_QUERY_CHARACTERS:
-        raise BadQuery(f"a query of {len(text)} characters; expected at most {MAX_QUERY_CHARACTERS}: split it")
 
 
 async def report(number: int, peer: Peer) -> Report:

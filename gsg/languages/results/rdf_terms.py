@@ -1,14 +1,14 @@
 """Terms that RDF does not have, as literals of datatypes of ours, since RDF clients know no other way to be told.
 
-A symbol such as ``kitchen`` is ``"kitchen"^^<urn:gsg:symbol>``; a compound, a list or a variable of Pedro is the text that GSG
-script writes for it, with the datatype ``urn:gsg:term``.
+A symbol such as ``kitchen`` is ``"kitchen"^^<urn:x-gsg:symbol>``; a compound, a list or a variable of Pedro is the text that GSG
+script writes for it, with the datatype ``urn:x-gsg:term``.
 """
 
 from __future__ import annotations
 
 from ...tuples.terms import XSD_INTEGER, Compound, List, Literal, Symbol, Term, Variable, n3
 
-SYMBOL, TERM = "urn:gsg:symbol", "urn:gsg:term"
+SYMBOL, TERM = "urn:x-gsg:symbol", "urn:x-gsg:term"
 
 
 def literal_of(term: Term) -> Literal:

@@ -337,7 +337,7 @@ async def test_one_client_too_many_is_answered_503(door: HttpDoor, client: Clien
         await websocket(endpoint(door))
     await client.close()
     async with asyncio.timeout(10):
-        while door._clients:  # noqa: ASYNC110  # the door has no business telling tests
+        while door._services.clients.count:  # noqa: ASYNC110  # the door has no business telling tests
             await asyncio.sleep(0)
 
     assert refused.value.response.status_code == 503
@@ -371,7 +371,7 @@ class Closed:
         ]
         self.tried = 0
 
-    async def accept(self) -> None:
+    async def accept(self, subprotocol: str | None) -> None:
         pass
 
     async def receive(self) -> dict[str, object]:

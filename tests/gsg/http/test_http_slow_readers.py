@@ -98,7 +98,7 @@ async def test_a_client_that_stops_reading_is_cut_off_and_counted_and_its_place_
                 door._connections.sweep()
                 await asyncio.sleep(0)
 
-        assert (door._lost, door._clients, len(door._connections), door._services.unread.held_bytes) == (1, 0, 0, 0)
+        assert (door._lost, door._services.clients.count, len(door._connections), door._services.unread.held_bytes) == (1, 0, 0, 0)
         await still_serves(door)
         await gone(socket)
 
@@ -117,7 +117,7 @@ async def test_a_client_that_says_goodbye_and_does_not_read_is_not_waited_for(mo
         socket.transport.write(b"".join(socket.protocol.data_to_send()))
 
         async with asyncio.timeout(30):
-            while len(door._connections) or door._clients:
+            while len(door._connections) or door._services.clients.count:
                 door._connections.sweep()
                 await asyncio.sleep(0)
 
