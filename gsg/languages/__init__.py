@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -62,22 +62,31 @@ def language_of(text: str) -> str:
     return "sparql" if found is not None and found[1].upper() in _SPARQL_WORDS else "gsg"
 
 
-def parse_query(text: str, language: str = "gsg") -> Query:
+def parse_query(text: str, language: str = "gsg", *, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()) -> Query:
     """A standing query from its text; of texts that are equal up to constants, one template with arguments.
 
-    Raises Unsupported for a language that is not known, BadText and BadQuery for a text that is no query of it.
+    ``default_graphs`` and ``named_graphs`` are IRIs of the dataset that a query in SPARQL is asked of, whatever its text says; such
+    a query is parsed each time. Raises Unsupported for a language that is not known, or that has no graphs where some are given,
+    BadText and BadQuery for a text that is no query of it.
     """
     _check_text(text)
     module = LANGUAGES.get(language)
     if module is None:
         raise Unsupported(f"unknown language {language!r}; known are: {', '.join(sorted(LANGUAGES))}")
-    read: Callable[[str], Query] = importlib.import_module(module).parse_query
+    read: Callable[..., Query] = importlib.import_module(module).parse_query
+    if default_graphs or named_graphs:
+        if language != "sparql":
+            raise Unsupported(f"a query in {language!r} has no graphs; expected one in SPARQL, or the graph as the fourth term")
+        # What is kept of a text says nothing of graphs that stand beside it.
+        return read(text.removeprefix(MARK), default_graphs=default_graphs, named_graphs=named_graphs)
     return _SKELETONS.query(text.removeprefix(MARK), language, read)
 
 
-async def read_query(text: str, language: str = "gsg") -> Query:
+async def read_query(
+    text: str, language: str = "gsg", *, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = ()
+) -> Query:
     """As :func:`parse_query`, a long text in a thread, as others are to have their turn: the longest takes a second."""
-    return await as_long_as(text, partial(parse_query, text, language))
+    return await as_long_as(text, partial(parse_query, text, language, default_graphs=default_graphs, named_graphs=named_graphs))
 
 
 async def as_long_as(text: str, work: Callable[[], _Result]) -> _Result:

@@ -56,7 +56,7 @@ def parts_of(part: Any) -> Iterable[Any]:
     """What a part of the parse tree consists of; a term of nothing."""
     if kind_of(part) in ("ParseResults", "list"):
         return part  # type: ignore[no-any-return]  # it is one of these
-    return () if isinstance(part, str) or not hasattr(part, "values") else part.values()  # type: ignore[no-any-return]  # as above
+    return () if isinstance(part, str) or not hasattr(part, "values") else part.values()
 
 
 def unwrapped(part: Any) -> Any:
