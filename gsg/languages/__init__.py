@@ -79,7 +79,7 @@ def parse_query(
     read: Callable[..., Query] = importlib.import_module(module).parse_query
     if default_graphs or named_graphs or once:
         if language != "sparql":
-            raise Unsupported(f"a query in {language!r} that is asked once, or of a dataset; expected SPARQL")
+            raise Unsupported(f"a query in {language!r} has no graphs; expected one in SPARQL, or the graph as the fourth term")
         read = partial(read, once=once)
     if default_graphs or named_graphs:
         # Rare: the text does not say it, and what is known of texts is by their words alone.

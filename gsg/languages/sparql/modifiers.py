@@ -15,7 +15,7 @@ from ..groups import Aggregates, Conditions, joined, projected, sliced
 from ..result_form import ResultForm
 from ..scope import visible
 from .patterns import Patterns, PatternScope
-from .terms import Reader, kind_of
+from .terms import Reader, kind_of, parts_of
 
 
 class AggregateScope(PatternScope):
@@ -223,10 +223,7 @@ def _has_aggregate(part: Any) -> bool:
             return True
         if kind in ("CompValue", "GroupGraphPatternSub", "SubSelect") and kind != "vars":
             continue
-        if hasattr(inner, "values") and not isinstance(inner, str):
-            pending.extend(inner.values())
-        elif kind in ("ParseResults", "list"):
-            pending.extend(inner)
+        pending.extend(parts_of(inner))
     return False
 
 

@@ -22,7 +22,7 @@ from ..groups import EMPTY, Conditions, Decided, balanced, decided, joined, opti
 from ..scope import visible
 from .graphs import ActiveGraph, Dataset
 from .paths import between, path_of
-from .terms import ExpressionScope, Reader, kind_of, unwrapped
+from .terms import ExpressionScope, Reader, kind_of, parts_of, unwrapped
 
 
 class PatternScope(ExpressionScope):
@@ -202,10 +202,7 @@ def _mentions(part: Any, name: str) -> bool:
         inner = pending.pop()
         if kind_of(inner) == "Variable" and str(inner) == name:
             return True
-        if hasattr(inner, "values") and not isinstance(inner, str):
-            pending.extend(inner.values())
-        elif kind_of(inner) in ("ParseResults", "list", "plist", "tuple"):
-            pending.extend(inner)
+        pending.extend(parts_of(inner))
     return False
 
 
