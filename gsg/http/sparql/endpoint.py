@@ -6,7 +6,7 @@ its rows come as they change.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import AsyncExitStack
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -30,6 +30,8 @@ from ..problems import AGAIN_S, answering, problem
 from ..serving.principals import Role, principal_of
 from .answering import Questions, solutions_of
 from .description import description
+from .graph_store import graph_operations
+from .graphs import GRAPH_TYPES, written
 from .requests import AskedDescription, AskedQuery, AskedUpdate, BadRequest, asked_by_get, asked_by_post
 from .sending import Sent, address_of, admission
 from .updating import Updates
@@ -42,23 +44,33 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 ROWS_AT_ONCE = 500
 """Rows that are written while others wait, some two milliseconds."""
 
+_OFFERED: Mapping[str, Collection[str]] = {
+    "SELECT": SOLUTIONS,
+    "ASK": BOOLEANS,
+    "CONSTRUCT": GRAPH_TYPES,
+    "DESCRIBE": GRAPH_TYPES,
+}
+
 
 def sparql_operations(services: Services) -> list[Operation]:
     """What the endpoint does."""
-    endpoint = SparqlEndpoint(services)
+    questions = Questions(services.peer)
+    updates = Updates(services.peer, questions)
+    endpoint = SparqlEndpoint(services, questions, updates)
     return [
         Operation("GET", "/sparql", Role.READ, "a SPARQL query, answered once, or as its rows change", answering(endpoint.get)),
         Operation("POST", "/sparql", None, "a SPARQL query or update", answering(endpoint.post)),
+        *graph_operations(services, questions, updates),
     ]
 
 
 class SparqlEndpoint:
     """Answers queries of HTTP clients."""
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, questions: Questions, updates: Updates) -> None:
         self._services = services
-        self._questions = Questions(services.peer)
-        self._updates = Updates(services.peer, self._questions)
+        self._questions = questions
+        self._updates = updates
 
     async def get(self, request: Request) -> Response:
         """GET."""
@@ -90,7 +102,7 @@ class SparqlEndpoint:
         accept = request.headers.get("accept", "")
         query = await self._read(asked, once=True)
         assert query.result is not None, "read to be asked once"
-        offered = [*(BOOLEANS if query.result.kind == "ASK" else SOLUTIONS), EVENTS]
+        offered = [*_OFFERED[query.result.kind], EVENTS]
         media_type = accepted(accept, offered)
         if media_type == EVENTS:
             return await self._stand(asked, request)
@@ -127,11 +139,15 @@ class SparqlEndpoint:
             headers = {"vary": "accept"} | ({} if found.is_complete else {"gsg-complete": "false"})
             if form.kind == "ASK":
                 return Response(BOOLEANS[media_type](bool(found.rows)), 200, headers, media_type=media_type)
-            written = _written(SOLUTIONS[media_type](form.names), await solutions_of(form, found))
-            return Sent(written, under_way.pop_all(), headers=headers, media_type=media_type)
+            rows = await solutions_of(form, found)
+            if form.kind in ("CONSTRUCT", "DESCRIBE"):
+                told = written([row for row in rows if None not in row], GRAPH_TYPES[media_type])  # type: ignore[misc]  # as it says
+            else:
+                told = _rows(SOLUTIONS[media_type](form.names), rows)
+            return Sent(told, under_way.pop_all(), headers=headers, media_type=media_type)
 
 
-async def _written(form: Format, rows: list[Solution]) -> AsyncIterator[bytes]:
+async def _rows(form: Format, rows: list[Solution]) -> AsyncIterator[bytes]:
     def parts() -> Iterator[bytes]:
         first = form.head + form.rows(rows[:ROWS_AT_ONCE])
         if len(rows) <= ROWS_AT_ONCE:
