@@ -54,6 +54,7 @@ from .tuples.audiences import audience_of
 from .tuples.features import Load, Template
 from .tuples.terms import Tuple, fact
 from .wire.addresses import address_of, addresses_of, host_of_this_machine
+from .wire.doors import Doors
 from .wire.exchange import show
 from .wire.messages import Test
 from .wire.status_messages import AskStatus, PeerStatus
@@ -360,6 +361,12 @@ class Peer:
     def caller(self) -> Caller:
         """For one client: what it publishes keeps its order, and that of others may go between."""
         return Caller(self._opened)
+
+    @property
+    def doors(self) -> Doors:
+        """Where the HTTP doors of this peer and of others are."""
+        self._opened()
+        return self._parts.doors
 
     async def flash(
         self,

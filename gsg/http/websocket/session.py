@@ -21,6 +21,7 @@ from ...subscriptions.backlog import Pool, check_limit
 from ...subscriptions.live import LiveSubscription
 from ...tuples.audiences import audience_of
 from ...tuples.terms import term
+from ...wire.doors import Doors as KnownDoors
 from ..protocol import (
     BYTES_PER_PLACE,
     MAX_KEYS,
@@ -30,6 +31,7 @@ from ..protocol import (
     ROWS_PER_MESSAGE,
     UNANSWERED,
     AskChannel,
+    AskDoors,
     AskDrawing,
     AskHoldings,
     AskKeys,
@@ -37,6 +39,7 @@ from ..protocol import (
     AskTopics,
     AskWhy,
     Done,
+    Doors,
     Drawing,
     Ended,
     Explain,
@@ -108,6 +111,8 @@ class Session:
         self._places = asyncio.Semaphore(UNANSWERED)
         self._asking = asyncio.Lock()
         """Held while one of _QUESTIONS is answered."""
+        self._telling_doors: asyncio.Task[None] | None = None
+        """Where the client has asked for them."""
         self._size_bytes = 0
         """Of the last message; in text, its characters."""
 
@@ -128,6 +133,8 @@ class Session:
                         tasks.create_task(self._carry_out(request, self._size_bytes, places, tasks))
                 finally:
                     self._sender.left = True
+                    if self._telling_doors is not None:
+                        self._telling_doors.cancel()
                     for subscription in list(self._subscriptions.values()):
                         if subscription is not None:
                             await subscription.close()
@@ -220,6 +227,11 @@ class Session:
                 if len(request.keys) > most:
                     raise LocalError(f"{len(request.keys)} keys asked about at once; expected at most {most}")
                 return Keys(number, await self._peer.inside.keys(request.keys, find=request.find))
+            case AskDoors():
+                if self._telling_doors is not None:
+                    raise LocalError("this client is told of other peers' doors already; expected AskDoors once on a connection")
+                self._telling_doors = tasks.create_task(self._tell_doors(number, self._peer.doors))
+                return None
             case PublishEvents():
                 self._allowance.publish(len(request.events), size_bytes, asyncio.get_running_loop().time())
                 return Done(number, await self._channel.publish(request))
@@ -279,6 +291,16 @@ class Session:
     async def _tell_events(self, number: int, subscription: ChannelClientSubscription | TopicClientSubscription) -> None:
         await subscription.send_to(self._sender)
         self._subscriptions.pop(number, None)
+
+    async def _tell_doors(self, number: int, known: KnownDoors) -> None:
+        host, told = self._client.rpartition(":")[0], None
+        with known.watch() as changed:
+            while True:
+                changed.clear()
+                if (urls := known.told_to(host)) != told:
+                    await self._sender.send(Doors(number, urls))
+                    told = urls
+                await changed.wait()
 
     def _check_subscription(self, request: Subscribe | SubscribeEvents) -> None:
         self._check_number(request.request)
