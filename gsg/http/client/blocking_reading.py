@@ -104,7 +104,7 @@ class BlockingSubscription:
         fetched: list[Change] = []
         while self._fetched and len(fetched) < most:
             fetched.append(self._fetched.popleft())
-        return fetched or self._thread.call(_within(timeout_s, self._live.batch(most)))
+        return fetched or self._thread.call(_within(timeout_s, lambda: self._live.batch(most)))
 
     def close(self) -> None:
         """End the subscription: nothing more comes. Closing twice is allowed, and where the client is closed it has ended."""
@@ -161,7 +161,7 @@ class BlockingEvents(Generic[Read]):
     def next(self, timeout_s: float | None = None) -> Read | None:
         """The next event; None when the subscription or the client was closed. Raises TimeoutError where none has come in time."""
         try:
-            return self._thread.call(_within(timeout_s, anext(self._events, None)))
+            return self._thread.call(_within(timeout_s, lambda: anext(self._events, None)))
         except DoorClosed:
             return None
 
@@ -196,6 +196,6 @@ async def _soon(read: Callable[[], Answer]) -> Answer:
     return read()
 
 
-async def _within(timeout_s: float | None, work: Awaitable[Answer]) -> Answer:
+async def _within(timeout_s: float | None, begin: Callable[[], Awaitable[Answer]]) -> Answer:
     async with asyncio.timeout(timeout_s):
-        return await work
+        return await begin()
