@@ -42,6 +42,8 @@ FACTS = 400
 """Facts of a stream."""
 STEP_S = 0.05
 """How often each stream says something."""
+CATCH_UP = 10
+"""How many times as much a stream may say at once to catch up."""
 QUIET_S = 60.0
 """How long the reader may take to hold the answer when all peers are back."""
 ON, RANG = Symbol("on"), Symbol("rang")
@@ -98,13 +100,28 @@ def free_ports(count: int) -> list[int]:
         return [stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1] for _ in range(count)]
 
 
+class Pace:
+    """How much one stream is to say: what it could not say while there was no peer it says later, some at a time."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+        self._begun_s = asyncio.get_running_loop().time()
+        self._said = 0
+
+    async def due(self) -> int:
+        """How many changes are to be said now, in a moment."""
+        await asyncio.sleep(STEP_S)
+        owed = round((asyncio.get_running_loop().time() - self._begun_s) * self._rate) - self._said
+        due = max(1, min(owed, CATCH_UP * round(self._rate * STEP_S)))
+        self._said += due
+        return due
+
+
 async def change_facts(client: gsg.AsyncClient, name: str, said: Said, rng: Random, rate: float, stop: asyncio.Event) -> None:
     """Make some facts true and others untrue, again and again."""
-    each = max(1, round(rate * STEP_S))
-    loop = asyncio.get_running_loop()
-    due_s = loop.time()
+    pace = Pace(rate)
     while not stop.is_set():
-        numbers = rng.sample(range(FACTS), min(each, FACTS))
+        numbers = rng.sample(range(FACTS), min(await pace.due(), FACTS))
         gone = [number for number in numbers if (name, number) in said.true]
         come = [number for number in numbers if (name, number) not in said.true]
         if come:
@@ -114,16 +131,13 @@ async def change_facts(client: gsg.AsyncClient, name: str, said: Said, rng: Rand
         said.true.update((name, number) for number in come)
         said.true.difference_update((name, number) for number in gone)
         said.changes += len(numbers)
-        due_s = max(due_s + STEP_S, loop.time() - STEP_S)
-        await asyncio.sleep(due_s - loop.time())
 
 
 async def say_events(client: gsg.AsyncClient, name: str, said: Said, rate: float, stop: asyncio.Event) -> None:
     """Say events with numbers that follow each other."""
-    each = max(1, round(rate * STEP_S))
-    loop = asyncio.get_running_loop()
-    number, due_s = 0, loop.time()
+    pace, number = Pace(rate), 0
     while not stop.is_set():
+        each = await pace.due()
         events = [(name, at) for at in range(number, number + each)]
         number += each
         try:
@@ -133,8 +147,6 @@ async def say_events(client: gsg.AsyncClient, name: str, said: Said, rate: float
         else:
             said.events += events
         said.changes += each
-        due_s = max(due_s + STEP_S, loop.time() - STEP_S)
-        await asyncio.sleep(due_s - loop.time())
 
 
 async def listen(subscription: gsg.LiveSubscription, told: Told) -> None:

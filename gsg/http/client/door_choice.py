@@ -92,8 +92,12 @@ class DoorChoice:
         return self._rng.sample(self._given, len(self._given))
 
     def learn(self, urls: Iterable[str]) -> None:
-        """A peer tells of these doors, in place of those that were told before. What is no URL is left out."""
-        known = [str(url) for url in map(read_door_url, urls) if url is not None]
+        """A peer tells of these doors, in place of those that were told before.
+
+        What is no URL is left out, and where only https was given, so is what is not: nobody is to be led from TLS to plain text.
+        """
+        schemes = {"https"} if all(url.startswith("https:") for url in self._given) else {"http", "https"}
+        known = [str(url) for url in map(read_door_url, urls) if url is not None and url.scheme in schemes]
         self._learnt = [url for url in dict.fromkeys(known) if url not in self._given][:MAX_LEARNT]
 
     def connected(self, url: str, now_s: float) -> None:

@@ -7,8 +7,9 @@ from typing import Generic, Protocol, Self, TypeVar
 
 from ...errors import GsgError, Reconnected
 from ..protocol import Subscribed, SubscribeEvents, SubscribeTopic
-from .peer_connection import SUBSCRIBE_TO_EVENTS_AGAIN, PeerConnection
+from .peer_connection import PeerConnection
 from .subscription import unsubscribe
+from .under_way import EVENTS_FOLLOW, SUBSCRIBE_TO_EVENTS_AGAIN, what_follows
 
 Read = TypeVar("Read")
 Told = TypeVar("Told", covariant=True)
@@ -67,5 +68,5 @@ class ClientEvents(Generic[Read]):
     def begin(self, subscribed: Subscribed, reconnected: Reconnected | None) -> None:
         """The peer has made it, perhaps again."""
         if self._made and reconnected is not None:
-            self._unread.interrupt(reconnected)
+            self._unread.interrupt(what_follows(reconnected, EVENTS_FOLLOW))
         self._made = True

@@ -16,35 +16,24 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 from random import Random
-from typing import Final, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from ...errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, Reconnected, RemoteError, TooLarge
+from ...errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, Reconnected, RemoteError
 from ..protocol import (
-    MAX_MESSAGE_BYTES,
-    AskChannel,
     AskDoors,
-    AskHoldings,
-    AskKeys,
-    AskReport,
-    AskTopics,
     Doors,
     Ended,
-    Explain,
     Failed,
-    Insert,
     OfSubscription,
-    Publishing,
     Reply,
     Request,
-    Retract,
     Subscribe,
     Subscribed,
     SubscribeEvents,
@@ -53,34 +42,13 @@ from ..protocol import (
 )
 from .door_choice import DoorChoice, GiveUp, Pause, pause_s
 from .opening import check_url, open_websocket, why_closed
+from .under_way import CONNECT_AGAIN, SENT_AGAIN, Asked, asked_for, next_step, with_next_step
 
 log = logging.getLogger(__name__)
 
-CONNECT_AGAIN = "connect again, here or at another peer"
-SUBSCRIBE_AGAIN = (
-    "connect and subscribe again, here or at another peer: rows begin again with a snapshot, and events in between are not told"
-)
-SUBSCRIBE_TO_EVENTS_AGAIN = "connect and subscribe again, here or at another peer: events in between are not told"
-ASK_AGAIN = (
-    "what it was asked may have been done or not: connect and ask again, here or at another peer; facts that are there already "
-    "change nothing, and an event may be told twice"
-)
-ASK_AGAIN_LATER = (
-    "what it was asked may have been done or not: this client connects again by itself, so ask again; an event may be told twice"
-)
-"""What whoever calls, reads or waits for an answer can do when its connection has ended."""
-
 SubscribeRequest = Subscribe | SubscribeEvents | SubscribeTopic
-_SENT_AGAIN: Final = (
-    *(Insert, Retract, Subscribe, SubscribeEvents, SubscribeTopic),
-    *(AskReport, AskHoldings, AskKeys, AskChannel, AskTopics, Explain),
-)
-"""Requests that may be carried out twice, and do not name what only the peer that was lost has."""
-
 Wanted = TypeVar("Wanted", bound=Reply)
 
-_encode = msgspec.msgpack.Encoder().encode
-_decode_request = msgspec.msgpack.Decoder(Request).decode
 _decode_reply = msgspec.msgpack.Decoder(Reply).decode
 
 
@@ -111,15 +79,6 @@ class SubscriptionReader(Protocol):
 
     def end(self, error: GsgError) -> None:
         """Nothing more will come."""
-
-
-@dataclass(slots=True)
-class _Asked:
-    """A request under way."""
-
-    request: Request
-    encoded: bytes
-    reply: asyncio.Future[Reply]
 
 
 class PeerConnection:
@@ -159,7 +118,7 @@ class PeerConnection:
         self._reconnected: Reconnected | None = None
         """The last time that it was back."""
         self._numbers = count(1)
-        self._waiting: dict[int, _Asked] = {}
+        self._waiting: dict[int, Asked] = {}
         """Requests under way: bounded by the callers who await them, and the subscriptions that are made again."""
         self._refused_again: set[int] = set()
         """Subscriptions that the peer could not make again yet, each with a task that waits to ask again."""
@@ -234,7 +193,7 @@ class PeerConnection:
         if self.state is ConnectionState.NEW:
             raise DoorClosed("this client is not connected; use it inside `async with gsg.connect(url) as client:`")
         self._check_open()
-        asked = _asked(request)
+        asked = asked_for(request)
         while not self._returned.is_set():
             await self._returned.wait()
         self._check_open()
@@ -243,7 +202,7 @@ class PeerConnection:
             await self._send(asked)
             reply = await asked.reply
         except PeerUnreachable as error:
-            raise _with_next_step(error, self._next_step(request)) from None
+            raise with_next_step(error, next_step(request, is_open=self.lost is None)) from None
         finally:
             self._waiting.pop(request.request, None)
             if asked.reply.done() and not asked.reply.cancelled():
@@ -257,20 +216,9 @@ class PeerConnection:
 
     def _check_open(self) -> None:
         if self.lost is not None:
-            raise _with_next_step(self.lost, CONNECT_AGAIN)
+            raise with_next_step(self.lost, CONNECT_AGAIN)
 
-    def _next_step(self, request: Request) -> str:
-        if self.lost is None:
-            return ASK_AGAIN_LATER
-        match request:
-            case Subscribe():
-                return SUBSCRIBE_AGAIN
-            case SubscribeEvents() | SubscribeTopic():
-                return SUBSCRIBE_TO_EVENTS_AGAIN
-            case _:
-                return ASK_AGAIN
-
-    async def _send(self, asked: _Asked) -> None:
+    async def _send(self, asked: Asked) -> None:
         """Where the WebSocket does not take it, whoever reads from that is about to see why, and deals with what is under way."""
         assert self._websocket is not None, "none is lost without a pause"
         with suppress(ConnectionClosed):
@@ -347,7 +295,7 @@ class PeerConnection:
                 asked.reply.set_exception(error)
         subscriptions, self.subscriptions = self.subscriptions, {}
         for subscription in subscriptions.values():
-            subscription.end(_with_next_step(error, subscription.again))
+            subscription.end(with_next_step(error, subscription.again))
         self._set_state(ConnectionState.CLOSED, str(error))
 
     # --- another peer -------------------------------------------------------------------------------------------------------
@@ -359,7 +307,7 @@ class PeerConnection:
         self._returned.clear()
         self._doors.lost(asyncio.get_running_loop().time())
         for asked in self._waiting.values():
-            if not isinstance(asked.request, _SENT_AGAIN) and not asked.reply.done():
+            if not isinstance(asked.request, SENT_AGAIN) and not asked.reply.done():
                 asked.reply.set_exception(why)
         self._set_state(ConnectionState.RECONNECTING, str(why))
 
@@ -387,12 +335,7 @@ class PeerConnection:
 
     def _come_back(self, websocket: ClientConnection, why: PeerUnreachable) -> None:
         self._websocket = websocket
-        self._reconnected = Reconnected(
-            f"{why}; connected to {self.url}: rows follow as differences to those that were told, and events in between may have "
-            "been missed: go on reading",
-            lost_url=self._lost_url,
-            url=self.url,
-        )
+        self._reconnected = Reconnected(f"{why}; connected to {self.url}", lost_url=self._lost_url, url=self.url)
         self._run_in_background(self._resume(websocket))
 
     async def _resume(self, websocket: ClientConnection) -> None:
@@ -401,7 +344,7 @@ class PeerConnection:
             return  # lost again
         for number, reader in self.subscriptions.items():
             if number not in self._waiting and number not in self._refused_again:
-                self._waiting[number] = made_again = _asked(reader.request)
+                self._waiting[number] = made_again = asked_for(reader.request)
                 made_again.reply.add_done_callback(lambda reply, number=number: self._made_again(number, reply))  # type: ignore[misc]  # binds it
         for number in sorted(self._waiting):
             asked = self._waiting.get(number)  # whoever asked may have given up meanwhile
@@ -472,26 +415,3 @@ class PeerConnection:
                 self._on_state(state, why)
             except Exception:
                 log.exception("a callback for the state of a connection failed at %s", state)
-
-
-def _asked(request: Request) -> _Asked:
-    """A request, encoded. Raises LocalError for what a peer would not take, before it is sent."""
-    encoded = _encode(request)
-    if not isinstance(request, Publishing):  # whose tuples were checked
-        _check_request(encoded)
-    if len(encoded) > MAX_MESSAGE_BYTES:
-        raise TooLarge(f"a request of {len(encoded):,} bytes; expected at most {MAX_MESSAGE_BYTES:,}: it would end the connection")
-    return _Asked(request, encoded, asyncio.get_running_loop().create_future())
-
-
-def _with_next_step(lost: GsgError, next_step: str) -> GsgError:
-    """Why a connection has ended, with what to do about it where that is the network's doing."""
-    return PeerUnreachable(f"{lost}; {next_step}") if isinstance(lost, PeerUnreachable) else lost
-
-
-def _check_request(encoded: bytes) -> None:
-    """Raise LocalError for what a peer would take for no request, before it is sent."""
-    try:
-        _decode_request(encoded)
-    except msgspec.MsgspecError as error:
-        raise LocalError(f"not a request: {error}; see the method's arguments for what is expected") from None

@@ -28,7 +28,8 @@ from ..protocol import (
     UpToDate,
     error_of,
 )
-from .peer_connection import SUBSCRIBE_AGAIN, ConnectionState, PeerConnection
+from .peer_connection import ConnectionState, PeerConnection
+from .under_way import ROWS_FOLLOW, SUBSCRIBE_AGAIN, what_follows
 
 
 class ClientSubscription:
@@ -125,7 +126,7 @@ class ClientSubscription:
         """What leads from the rows that were held to those that the next peer has told; readers hear first that there is one."""
         held, self._held = self._held or Counter(), None
         if self._reconnected is not None:
-            self.live.tell_problem(self._reconnected)
+            self.live.tell_problem(what_follows(self._reconnected, ROWS_FOLLOW))
         gone, come = held - self._rows, self._rows - held
         return [(Sign.MINUS, row) for row in gone.elements()] + [(Sign.PLUS, row) for row in come.elements()]
 

@@ -134,3 +134,11 @@ def test_what_a_peer_tells_replaces_what_was_told_and_is_bounded() -> None:
     choice.learn([A, "nonsense", "http://user:secret@10.0.0.9", *(f"http://10.0.1.{number}:1" for number in range(100))])
 
     assert choice._learnt == [f"http://10.0.1.{number}:1" for number in range(MAX_LEARNT)]
+
+
+def test_who_was_given_doors_with_tls_is_led_to_no_others() -> None:
+    choice = made("https://a.example.org:8470")
+
+    choice.learn([B, "https://b.example.org:8470"])
+
+    assert choice._learnt == ["https://b.example.org:8470"]
