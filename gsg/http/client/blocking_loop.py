@@ -99,10 +99,10 @@ class ClientThread:
         if loop is not None:
             with suppress(RuntimeError):  # it has ended already, as where nobody answered
                 loop.call_soon_threadsafe(self._stop.set)
-        # What is running may be what closes the client.
-        self.callbacks.shutdown(wait=False, cancel_futures=True)
         if threading.current_thread() is not self._thread:
             self._thread.join()
+        # It is not waited for: what is running may be what closes the client.
+        self.callbacks.shutdown(wait=False, cancel_futures=True)
 
 
 class Wrapping(Protocol[WrappedOut]):

@@ -23,7 +23,7 @@ from ...wire.door_urls import read_door_url
 MAX_GIVEN: Final = 64
 """Doors that a client may be given; more is refused."""
 MAX_LEARNT: Final = 64
-"""Doors that peers have told of and that are kept: the latest, beyond which the rest of what a peer tells is left out."""
+"""Doors that are kept of those that the peer tells of, and of those that peers before it have told of: the latest of them."""
 FIRST_PAUSE_S: Final = 0.1
 LONGEST_PAUSE_S: Final = 30.0
 """Pauses: the first is this or up to half less, each further one twice as long, up to the longest."""
@@ -76,6 +76,9 @@ class DoorChoice:
     def __init__(self, given: Sequence[str], rng: Random, *, reconnect_s: float = inf) -> None:
         self._given = list(given)
         self._learnt: list[str] = []
+        """What the peer has told of."""
+        self._earlier: list[str] = []
+        """What peers before it have told of: it may have just been started, and know of none. Limit: MAX_LEARNT."""
         self._rng = rng
         self._reconnect_s = reconnect_s
         self._at: str | None = None
@@ -87,12 +90,16 @@ class DoorChoice:
         self._connected_s = -inf
         self._lost_s = 0.0
 
+    def doors(self) -> list[str]:
+        """All that are known."""
+        return list(dict.fromkeys([*self._given, *self._learnt, *self._earlier]))
+
     def first(self) -> list[str]:
         """The doors to try at first, in order."""
         return self._rng.sample(self._given, len(self._given))
 
     def learn(self, urls: Iterable[str]) -> None:
-        """A peer tells of these doors, in place of those that were told before.
+        """The peer tells of these doors, in place of those that it has told before.
 
         What is no URL is left out, and where only https was given, so is what is not: nobody is to be led from TLS to plain text.
         """
@@ -103,6 +110,7 @@ class DoorChoice:
     def connected(self, url: str, now_s: float) -> None:
         """A connection stands."""
         self._at, self._connected_s = url, now_s
+        self._earlier, self._learnt = list(dict.fromkeys([*self._learnt, *self._earlier]))[:MAX_LEARNT], []
 
     def lost(self, now_s: float) -> None:
         """It does not any more: ask for the :meth:`next` thing to do until there is another one."""
@@ -118,7 +126,7 @@ class DoorChoice:
         left_s = self._lost_s + self._reconnect_s - now_s
         if left_s <= 0:
             return GiveUp(now_s - self._lost_s)
-        doors = [*self._given, *self._learnt]
+        doors = self.doors()
         self._rng.shuffle(doors)
         self._round = sorted(doors, key=lambda url: url != self._at)
         self._pauses += 1

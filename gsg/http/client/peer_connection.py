@@ -140,7 +140,7 @@ class PeerConnection:
             try:
                 self._websocket = await open_websocket(url)
                 break
-            except PeerUnreachable as error:
+            except RemoteError as error:
                 if len(urls) == 1:
                     raise
                 problems.append(str(error))
@@ -313,7 +313,7 @@ class PeerConnection:
 
     async def _find_door(self) -> ClientConnection | PeerUnreachable:
         """A WebSocket to the next peer that answers, or why there is none."""
-        problem = self._lost_by("is lost")
+        problem: GsgError = self._lost_by("is lost")
         while True:
             match self._doors.next(asyncio.get_running_loop().time()):
                 case Pause(seconds):
@@ -323,7 +323,7 @@ class PeerConnection:
                 case order:
                     try:
                         websocket = await open_websocket(order.url)
-                    except PeerUnreachable as error:
+                    except GsgError as error:
                         problem = error
                     else:
                         self._connected(order.url)

@@ -34,7 +34,7 @@ def one_round(choice: DoorChoice, now_s: float) -> list[str]:
     assert isinstance(choice.next(now_s), Pause)
     tried: list[str] = []
     for _ in range(MAX_GIVEN + MAX_LEARNT):
-        if len(tried) == len(choice._given) + len(choice._learnt):
+        if len(tried) == len(choice.doors()):
             break
         order = choice.next(now_s)
         assert isinstance(order, Try)
@@ -133,7 +133,21 @@ def test_what_a_peer_tells_replaces_what_was_told_and_is_bounded() -> None:
     choice.learn([B])
     choice.learn([A, "nonsense", "http://user:secret@10.0.0.9", *(f"http://10.0.1.{number}:1" for number in range(100))])
 
-    assert choice._learnt == [f"http://10.0.1.{number}:1" for number in range(MAX_LEARNT)]
+    assert choice.doors() == [A, *(f"http://10.0.1.{number}:1" for number in range(MAX_LEARNT))]
+
+
+def test_what_earlier_peers_have_told_is_known_where_the_next_one_tells_nothing_and_is_bounded() -> None:
+    choice = made(A)
+    choice.learn([B])
+    choice.connected(B, 1.0)
+    choice.learn([])
+    assert choice.doors() == [A, B]
+
+    for number in range(3):
+        choice.learn(f"http://10.0.{number}.{at}:1" for at in range(MAX_LEARNT))
+        choice.connected(A, 2.0)
+
+    assert choice.doors() == [A, *(f"http://10.0.2.{at}:1" for at in range(MAX_LEARNT))]
 
 
 def test_who_was_given_doors_with_tls_is_led_to_no_others() -> None:
@@ -141,4 +155,4 @@ def test_who_was_given_doors_with_tls_is_led_to_no_others() -> None:
 
     choice.learn([B, "https://b.example.org:8470"])
 
-    assert choice._learnt == ["https://b.example.org:8470"]
+    assert choice.doors()[1:] == ["https://b.example.org:8470"]
