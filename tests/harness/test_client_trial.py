@@ -85,7 +85,7 @@ async def test_a_reader_that_loses_its_peers_again_and_again_holds_the_answer_an
 
     async with (
         three_doors() as doors,
-        gsg.connect([door.url for door in doors.standing], on_state=note) as reader,
+        gsg.AsyncClient([door.url for door in doors.standing], on_state=note, pause=lambda _: asyncio.sleep(0)) as reader,
         await reader.subscribe("(?who, on, ?n)") as facts,
         await reader.subscribe("(rang, ?who, ?n)") as events,
         asyncio.TaskGroup() as work,

@@ -101,10 +101,13 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # Any: whatever a field is ann
 def bounded(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:  # Any: as above
     """Values of an annotation within its limits."""
     if kind is int:
-        return st.integers(meta.ge, meta.le)
+        # msgpack has integers of 64 bits.
+        return st.integers(meta.ge, 2**63 - 1 if meta.le is None else meta.le)
     least = meta.min_length or 0
     if kind is bytes:
         return st.binary(min_size=least, max_size=meta.max_length)
+    if kind is str:
+        return st.text(min_size=least, max_size=min(3, meta.max_length or 3))
     most = min(3, meta.max_length or 3)
     make = st.lists if get_origin(kind) is list else st.frozensets
     return make(values(*get_args(kind)), min_size=least, max_size=most)
