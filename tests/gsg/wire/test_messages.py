@@ -66,6 +66,7 @@ leaves: dict[object, st.SearchStrategy[object]] = {
     bytes: st.binary(max_size=4),
     bool: st.booleans(),
     NoneType: st.none(),
+    Hashed: hashes,
     Term: terms,
     Term | None: st.none() | terms,
     dht.Contact: st.builds(dht.Contact, st.binary(min_size=20, max_size=20), st.just("10.0.0.1"), st.integers(1, 65535)),
