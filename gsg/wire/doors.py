@@ -1,7 +1,7 @@
 """The HTTP doors of other peers, which their heartbeats tell: a peer tells them to its clients, who go there when it is lost.
 
-A peer says where its own door is with every beat (:mod:`gsg.churn.heartbeats`), so each hears of some others after a while, in a
-small network of all at once. They are suggestions: a client that finds nobody at one of them tries the next.
+A peer says where its own door is with every beat (:mod:`gsg.churn.heartbeats`), so each hears after a while of those that it has
+links with, two at least. They are suggestions: a client that finds nobody at one of them tries the next.
 """
 
 from __future__ import annotations

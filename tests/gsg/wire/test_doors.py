@@ -7,10 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from peers import quiet, simulate
 
 import dht
 import gsg
+from dht.simnet import SimNet
 from gsg import Peer
+from gsg.churn.heartbeats import BEAT_S, TOLD
 from gsg.http.door import HttpDoor
 from gsg.wire.door_urls import check_advertised, door_as_reached, read_door_url
 from gsg.wire.doors import MAX_DOORS, Doors
@@ -157,3 +160,38 @@ async def test_a_connection_is_told_of_doors_once() -> None:
 
         with pytest.raises(gsg.LocalError, match="is told of other peers' doors already"):
             await connection.ask(AskDoors(connection.next_number()), Doors)
+
+
+def test_peers_hear_of_the_doors_of_those_they_have_links_with_and_that_one_is_closed() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        urls = [f"http://{peer.contact.host}:8470" for peer in peers]
+        for peer, url in zip(peers, urls, strict=True):
+            peer.doors.open(url)
+        await asyncio.sleep(30 * BEAT_S)
+        for peer, url in zip(peers, urls, strict=True):
+            assert len(peer.doors.told_to("10.9.9.9")) >= TOLD
+            assert url not in peer.doors.told_to("10.9.9.9")
+        assert any(urls[0] in peer.doors.told_to("10.9.9.9") for peer in peers)
+
+        peers[0].doors.close(urls[0])
+        await asyncio.sleep(30 * BEAT_S)
+
+        assert [urls[0] in peer.doors.told_to("10.9.9.9") for peer in peers] == [False] * len(peers)
+
+    simulate(work, seed=1, size=8)
+
+
+def test_a_door_that_opens_is_told_to_some_at_once_who_say_where_theirs_are() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        first, *_, last = peers
+        first.doors.open("http://10.8.0.1:8470")
+        for peer in peers[1:-1]:
+            peer.doors.open(f"http://{peer.contact.host}:8470")
+
+        last.doors.open("http://10.8.0.2:8470")
+        await quiet()
+
+        assert last.doors.told_to("10.9.9.9")
+        assert any("http://10.8.0.2:8470" in peer.doors.told_to("10.9.9.9") for peer in peers[:-1])
+
+    simulate(work, seed=1, size=4)
