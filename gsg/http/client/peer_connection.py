@@ -105,7 +105,7 @@ class PeerConnection:
         self.subscriptions: dict[int, SubscriptionReader] = {}
         """By the number of the request that makes each; an entry goes when it is closed, or has ended."""
         self._lost_url = ""
-        """The door that it was connected to before."""
+        """The door of the peer that was lost at last."""
         self._doors = doors
         self._reconnects = reconnects
         self._on_state = on_state
@@ -235,7 +235,7 @@ class PeerConnection:
                     self.end(why)
                     return
                 self._lose(why)
-                found = await self._find_door()
+                found = await self._find_door(why)
                 if isinstance(found, PeerUnreachable):
                     self.end(found)
                     return
@@ -311,9 +311,8 @@ class PeerConnection:
                 asked.reply.set_exception(why)
         self._set_state(ConnectionState.RECONNECTING, str(why))
 
-    async def _find_door(self) -> ClientConnection | PeerUnreachable:
-        """A WebSocket to the next peer that answers, or why there is none."""
-        problem: GsgError = self._lost_by("is lost")
+    async def _find_door(self, problem: GsgError) -> ClientConnection | PeerUnreachable:
+        """A WebSocket to the next peer that answers, or why there is none: at first, why the last one was lost."""
         while True:
             match self._doors.next(asyncio.get_running_loop().time()):
                 case Pause(seconds):
