@@ -43,6 +43,7 @@ from .subscriptions.subscriber import Subscriber
 from .topics.peer_filters import TopicFilters
 from .topics.peer_topics import PeerTopics
 from .tuples.ordered_attributes import OrderedAttributes
+from .wire.doors import Doors
 from .wire.exchange import Exchange, PeerLink
 
 
@@ -112,7 +113,8 @@ class Parts:
         self.topics = PeerTopics(contact, holders, exchange, rng, start_task)
         self.testbed = Testbed(contact, holders, exchange, self.topics)
         self.topic_filters = TopicFilters(contact.id, self.interests, self.publisher, self.subscriptions, start_task)
-        self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng)
+        self.doors = Doors(contact.host, lambda: start_task(self.heartbeats.tell_door()))
+        self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng, self.doors)
         self.pauses = Pauses(holders, self.interests, self.leases, self.handover, self.subscriber.was_away)
         self.status = Status(exchange, rendezvous, self.publisher, counters, start_task)
         told = (self.topics.counts, self.topic_filters.counts)
@@ -149,6 +151,7 @@ class Parts:
         """Another peer has died, or left."""
         if self._is_open():
             self.holders.peer_died(contact)
+            self.doors.forget(contact.id)
             self.topics.peer_lost(contact.id)
             self.interests.forget_peer(contact.id)
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.

@@ -25,11 +25,11 @@ from dht.liveness.incarnations import LIVES_APART
 
 from .assembly import Parts
 from .background import logging_failure
-from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError, Stale
+from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError
 from .experiments.testbed import Testbed
 from .feeds.alpha_memory import AlphaMemory, OnEvent
 from .languages import Delete, Insert, Notify, Subscribe, parse_script, read_query
-from .languages.query import MAX_TOKENS, Query
+from .languages.query import MAX_TOKENS
 from .monitoring.inspection import Inspection
 from .monitoring.status import Counters
 from .monitoring.tracing import Tracing
@@ -47,6 +47,7 @@ from .storage.clock import HybridClock
 from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
 from .subscriptions.live import LiveSubscription
+from .subscriptions.registry import SubscriptionRegistry
 from .subscriptions.subscription import Callback
 from .topics.names import is_filter, topic_name
 from .topics.topic import Topic
@@ -54,6 +55,7 @@ from .tuples.audiences import audience_of
 from .tuples.features import Load, Template
 from .tuples.terms import Tuple, fact
 from .wire.addresses import address_of, addresses_of, host_of_this_machine
+from .wire.doors import Doors
 from .wire.exchange import show
 from .wire.messages import Test
 from .wire.status_messages import AskStatus, PeerStatus
@@ -310,20 +312,11 @@ class Peer:
             query, callback, text=text, language=language, client=client, limit=limit, max_tokens=max_tokens, overflow=choice
         )
 
-    async def subscribe_query(self, query: Query, *, text: str = "", language: str = "gsg", client: str = "") -> LiveSubscription:
-        """Like :meth:`subscribe`, for a query that was read already; of ``text``, in this language."""
+    @property
+    def registry(self) -> SubscriptionRegistry:
+        """The subscriptions of this peer, to make one of a query that was read already, or to ask that once."""
         self._opened()
-        return await self._parts.subscriptions.subscribe(query, text=text, language=language, client=client)
-
-    async def ask_query(
-        self, query: Query, *, text: str = "", language: str = "gsg", client: str = "", max_tokens: int = MAX_TOKENS
-    ) -> tuple[list[tuple[Tuple, int]], Stale | None]:
-        """The answer of now: the values of each row with how often it is there, and why some may be out of date, if so.
-
-        Costs as much as a subscription, and raises what :meth:`subscribe` does.
-        """
-        self._opened()
-        return await self._parts.subscriptions.ask(query, text=text, language=language, client=client, max_tokens=max_tokens)
+        return self._parts.subscriptions
 
     @property
     def inside(self) -> Inspection:
@@ -368,6 +361,12 @@ class Peer:
     def caller(self) -> Caller:
         """For one client: what it publishes keeps its order, and that of others may go between."""
         return Caller(self._opened)
+
+    @property
+    def doors(self) -> Doors:
+        """Where the HTTP doors of this peer and of others are."""
+        self._opened()
+        return self._parts.doors
 
     async def flash(
         self,

@@ -22,7 +22,7 @@ def command(as_json: bool, url: str) -> None:
 async def _status(as_json: bool, url: str) -> None:
     from ..http.client import connect
 
-    async with connect(url) as client:
+    async with connect(url, reconnect=False) as client:
         report = await client.report()
     if as_json:
         say(json.dumps(report.as_dict(), indent=2))

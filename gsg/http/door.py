@@ -26,6 +26,7 @@ from dht.log_rate import LogRate
 from ..errors import DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
+from ..wire.door_urls import check_advertised
 from ..wire.status_messages import Count
 from .application import application, operations
 from .json.form import SUBPROTOCOL, Objects
@@ -76,14 +77,24 @@ class HttpDoor:
     """Serves one peer; an async context manager. Port 0 takes a free one; entering raises DoorClosed when the port is taken.
 
     ``names``: what the peer's host is called besides its addresses, ``localhost`` and ``host``: no page by another name is served.
-    Raises LocalError for a name that is none.
+    ``advertise``: the URL that clients of other peers are told, where that is not the address that the door is bound to.
+    Raises LocalError for a name or a URL that is none.
     """
 
-    def __init__(self, peer: Peer, host: str = "127.0.0.1", port: int = 8470, *, names: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        host: str = "127.0.0.1",
+        port: int = 8470,
+        *,
+        names: Iterable[str] = (),
+        advertise: str | None = None,
+    ) -> None:
         self.host = host
         self.port = port
         self._peer = peer
         self._hosts = Hosts(host, names)
+        self._advertise = None if advertise is None else check_advertised(advertise)
         self._connections = Connections(self._ended)
         unread = Pool(UNREAD_BYTES)
         self._services = Services(peer, PeerChannel(peer), unread, Clients(MAX_CLIENTS), Bodies(), Streams(unread))
@@ -134,6 +145,8 @@ class HttpDoor:
         await self._group.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
         self._peer.counters.add(self._counted)
+        self._doors = self._peer.doors
+        self._doors.open(self._advertise or self.url)
         if not ip_address(listening.getsockname()[0]).is_loopback:
             log.warning(
                 "the HTTP door at %s serves whoever reaches it, without a password and in plain text, all that the peer may do; "
@@ -146,6 +159,7 @@ class HttpDoor:
         assert self._socket is not None, "entered before left"
         self._server.should_exit = True
         self._services.clients.closing.set()
+        self._doors.close(self._advertise or self.url)
         with contextlib.suppress(ValueError):  # leaving twice is allowed
             self._peer.counters.remove(self._counted)
         try:

@@ -6,9 +6,10 @@ its first frame. Every request has a number of the client's choice and is answer
 for, with that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
 
     client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport, Explain, AskHoldings, AskWhy, AskDrawing,
-                        AskKeys, PublishEvents, SubscribeEvents, AskChannel
+                        AskKeys, PublishEvents, SubscribeEvents, AskChannel, AskDoors
     peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; OutOfDate; Ended; Report,
-                        Explained, Holdings, Reasons, Drawing, Keys; of a channel Subscribed, then Events... ; ChannelReport
+                        Explained, Holdings, Reasons, Drawing, Keys; of a channel Subscribed, then Events... ; ChannelReport;
+                        Doors, and again when they change
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.tuples.terms`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a
 blank node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves. In a request, other
@@ -195,6 +196,10 @@ class AskTopics(_Message, tag=33, frozen=True):
     topic: str = ""
 
 
+class AskDoors(_Message, tag=40, frozen=True):
+    """Which HTTP doors of other peers do you know? Answered by Doors, and again under the same number whenever that changes."""
+
+
 class Done(_Message, tag=10, frozen=True):
     """Carried out; ``count`` tuples changed."""
 
@@ -313,6 +318,12 @@ class Topics(_Message, tag=35, frozen=True):
     sizes: list[tuple[str, float]]
 
 
+class Doors(_Message, tag=41, frozen=True):
+    """The HTTP doors of other peers, as this client may reach them: where to go when this peer is lost."""
+
+    urls: list[str]
+
+
 class ChannelReport(_Message, tag=30, frozen=True):
     """How the peer's channel is."""
 
@@ -368,12 +379,13 @@ Request: TypeAlias = (
     | AskWhy
     | AskDrawing
     | AskKeys
+    | AskDoors
     | ChannelRequest
     | TopicRequest
 )
 OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended | Events | TopicEvents
 """What the peer tells of a subscription that it has made."""
-Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Keys | ChannelReport | Topics
+Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Keys | ChannelReport | Topics | Doors
 Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer
 
 

@@ -24,6 +24,7 @@ from ..placement.responsibility import Responsibility, Stage
 from ..rendezvous.feed import AnyFeed, Feed
 from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.features import Interval, Key
+from ..tuples.terms import MAX_ARITY
 from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.holder_messages import AskFacts
 from ..wire.messages import Done
@@ -132,6 +133,8 @@ class CatchingUp:
             raise Refused(
                 f"{len(message.keys)} keys with {len(message.digests)} digests; expected as many, and at most {ASKED_KEYS}"
             )
+        if any(not 0 <= position < arity <= MAX_ARITY for arity, position, _ in message.keys):
+            raise Refused(f"a key that is no position of a tuple; expected one below its arity, of {MAX_ARITY} at most")
         # Mostly their holders are known; who has just come back may be asked before it knows the others.
         unknown = [key for key in message.keys if self._knows(key) and not self._holders.holders_if_none_aside(key)]
         if self._finding < FINDING and (unknown or any(type(key[2]) is Interval for key in message.keys)):

@@ -80,6 +80,11 @@ class Folder(click.Path):
     help="A name of the HTTP door besides its addresses and localhost; may be given several times.",
 )
 @click.option(
+    "--http-advertise",
+    metavar="URL",
+    help="Where clients of other peers find the HTTP door, if not at the address that it is bound to.",
+)
+@click.option(
     "--data",
     type=Folder(),
     metavar="DIR",
@@ -109,6 +114,7 @@ def command(
     joins: tuple[str, ...],
     http: str,
     http_hosts: tuple[str, ...],
+    http_advertise: str | None,
     pedro: str | None,
     data: Path | None,
     trace: Path | None,
@@ -132,6 +138,8 @@ def command(
     shorten_collections()
     if http == "none" and http_hosts:
         raise click.UsageError("--http-host names the HTTP door, and there is none; add --http HOST:PORT")
+    if http == "none" and http_advertise is not None:
+        raise click.UsageError("--http-advertise tells of the HTTP door, and there is none; add --http HOST:PORT")
     pedro_address = None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO)
     quotas = quotas_of(more_options)
     experiment = ExperimentOptions(**{field.name: more_options.pop(field.name) for field in fields(ExperimentOptions)})
@@ -155,6 +163,7 @@ def command(
                     options,
                     experiment,
                     http_hosts=http_hosts,
+                    http_advertise=http_advertise,
                     data=data,
                     trace=trace,
                     anchor=anchor,
@@ -198,6 +207,7 @@ async def _serve(
     experiment: ExperimentOptions,
     *,
     http_hosts: tuple[str, ...],
+    http_advertise: str | None,
     data: Path | None,
     trace: Path | None,
     anchor: str,
@@ -234,7 +244,7 @@ async def _serve(
         if http is not None:
             from ...http.door import HttpDoor
 
-            http_door = await doors.enter_async_context(HttpDoor(peer, *http, names=http_hosts))
+            http_door = await doors.enter_async_context(HttpDoor(peer, *http, names=http_hosts, advertise=http_advertise))
         pedro_door = None if pedro is None else await doors.enter_async_context(pedro_options.door(peer, *pedro))
         peer.counters.add(outlet.counts)
         contact = peer.contact

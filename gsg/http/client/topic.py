@@ -54,10 +54,10 @@ class ClientTopic:
     async def subscribe(self) -> ClientTopicEvents:
         """Hear of events; returns when what is published from now on comes."""
         connection, number = self._connection, self._connection.next_number()
-        made = ClientTopicEvents(self.name, connection, number)
+        made = ClientTopicEvents(connection, SubscribeTopic(number, self.name))
         connection.subscriptions[number] = made
         try:
-            await connection.ask(SubscribeTopic(number, self.name), Subscribed)
+            await connection.ask(made.request, Subscribed)
         except BaseException:
             connection.subscriptions.pop(number, None)
             raise
@@ -72,10 +72,10 @@ class ClientTopic:
 class ClientTopicEvents(ClientEvents[TopicEvent]):
     """The events of one subscription of a topic."""
 
-    def __init__(self, topic: str, connection: PeerConnection, number: int) -> None:
-        self._topic = topic
+    def __init__(self, connection: PeerConnection, request: SubscribeTopic) -> None:
+        self._topic = request.topic
         self._backlog = Backlog()
-        super().__init__(connection, number, self._backlog)
+        super().__init__(connection, request, self._backlog)
 
     def receive(self, message: OfSubscription) -> None:
         """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""

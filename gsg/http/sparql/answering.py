@@ -49,7 +49,7 @@ class Questions:
     async def ask(self, query: Query, text: str, *, timeout_s: float, client: str = "") -> AsyncIterator[Found]:
         """The answer of a query, which counts as under way until the block ends.
 
-        Raises what :meth:`gsg.Peer.ask_query` does; Refused where too much is asked, or it takes longer than ``timeout_s``; and
+        Raises what :meth:`gsg.subscriptions.registry.SubscriptionRegistry.ask` does; Refused where too much is asked, or it takes longer than ``timeout_s``; and
         TooLarge.
         """
         if self._under_way >= AT_ONCE:
@@ -59,7 +59,7 @@ class Questions:
         try:
             try:
                 async with asyncio.timeout(timeout_s):
-                    rows, stale = await self._peer.ask_query(query, text=text, language="sparql", client=client)
+                    rows, stale = await self._peer.registry.ask(query, text=text, language="sparql", client=client)
                     async for part in in_turns(_parts(rows)):
                         size_bytes = total_bytes([values for values, _ in part])
                         held_bytes += size_bytes

@@ -123,7 +123,7 @@ class SparqlEndpoint:
         client = client_of(request)
 
         async def make() -> LiveSubscription:
-            return await self._services.peer.subscribe_query(query, text=asked.text, language="sparql", client=client)
+            return await self._services.peer.registry.subscribe(query, text=asked.text, language="sparql", client=client)
 
         return await event_stream(request, self._services, asked, make, TermForm.SPARQL)
 

@@ -19,6 +19,7 @@ from ...subscriptions.backlog import Pool, check_limit
 from ...subscriptions.live import LiveSubscription
 from ...tuples.audiences import audience_of
 from ...tuples.terms import term
+from ...wire.doors import Doors as KnownDoors
 from ..protocol import (
     BYTES_PER_PLACE,
     MAX_KEYS,
@@ -27,6 +28,7 @@ from ..protocol import (
     ROWS_PER_MESSAGE,
     UNANSWERED,
     AskChannel,
+    AskDoors,
     AskDrawing,
     AskHoldings,
     AskKeys,
@@ -34,6 +36,7 @@ from ..protocol import (
     AskTopics,
     AskWhy,
     Done,
+    Doors,
     Drawing,
     Ended,
     Explain,
@@ -111,6 +114,8 @@ class Session:
         self._places = asyncio.Semaphore(UNANSWERED)
         self._asking = asyncio.Lock()
         """Held while one of _QUESTIONS is answered."""
+        self._telling_doors: asyncio.Task[None] | None = None
+        """Where the client has asked for them."""
         self._size_bytes = 0
         """Of the last message; in text, its characters."""
 
@@ -131,6 +136,8 @@ class Session:
                         tasks.create_task(self._carry_out(request, self._size_bytes, places, tasks))
                 finally:
                     self._sender.left = True
+                    if self._telling_doors is not None:
+                        self._telling_doors.cancel()
                     for subscription in list(self._subscriptions.values()):
                         if subscription is not None:
                             await subscription.close()
@@ -221,6 +228,11 @@ class Session:
                 if len(request.keys) > most:
                     raise LocalError(f"{len(request.keys)} keys asked about at once; expected at most {most}")
                 return Keys(number, await self._peer.inside.keys(request.keys, find=request.find))
+            case AskDoors():
+                if self._telling_doors is not None:
+                    raise LocalError("this client is told of other peers' doors already; expected AskDoors once on a connection")
+                self._telling_doors = tasks.create_task(self._tell_doors(number, self._peer.doors))
+                return None
             case PublishEvents():
                 self._allowance.publish(len(request.events), size_bytes, asyncio.get_running_loop().time())
                 return Done(number, await self._channel.publish(request))
@@ -269,6 +281,16 @@ class Session:
     async def _tell_events(self, number: int, subscription: ChannelClientSubscription | TopicClientSubscription) -> None:
         await subscription.send_to(self._sender)
         self._subscriptions.pop(number, None)
+
+    async def _tell_doors(self, number: int, known: KnownDoors) -> None:
+        host, told = self._client.rpartition(":")[0], None
+        with known.watch() as changed:
+            while True:
+                changed.clear()
+                if (urls := known.told_to(host)) != told:
+                    await self._sender.send(Doors(number, urls))
+                    told = urls
+                await changed.wait()
 
     def _check_number(self, number: int) -> None:
         if number in self._subscriptions:
