@@ -49,8 +49,8 @@ class Questions:
     async def ask(self, query: Query, text: str, *, timeout_s: float, client: str = "") -> AsyncIterator[Found]:
         """The answer of a query, which counts as under way until the block ends.
 
-        Raises what :meth:`gsg.subscriptions.registry.SubscriptionRegistry.ask` does; Refused where too much is asked, or it takes longer than ``timeout_s``; and
-        TooLarge.
+        Raises what :meth:`gsg.subscriptions.registry.SubscriptionRegistry.ask` does; Refused where too much is asked, or it takes
+        longer than ``timeout_s``; and TooLarge.
         """
         if self._under_way >= AT_ONCE:
             raise Refused(f"{AT_ONCE} questions are answered already; ask again in a moment")
