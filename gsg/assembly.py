@@ -6,6 +6,7 @@ carried, is handed in here. Nothing is decided here, and nothing is started: gsg
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from random import Random
 
@@ -20,7 +21,9 @@ from .experiments.testbed import Testbed
 from .feeds.by_heads.heads import Heads
 from .local_events import LocalEvents
 from .monitoring.status import Counters, Status
+from .monitoring.timings import Timings
 from .monitoring.tracing import Tracing
+from .monitoring.vitals import Doors, Vitals
 from .placement.holders import Holders
 from .placement.responsibility import Responsibility
 from .placement.rules import Anchor
@@ -50,7 +53,7 @@ class Parts:
     """The parts of a peer that listens at an endpoint.
 
     ``rendezvous`` holds what was resumed from ``disk``. ``start_task`` begins work that ends with the peer, and ``is_open``
-    says whether it runs.
+    says whether it runs; ``joins`` whether it was told to join others, and ``work`` is what is to go on for as long as it lives.
     """
 
     def __init__(
@@ -65,6 +68,9 @@ class Parts:
         ordered: OrderedAttributes,
         quotas: Quotas,
         counters: Counters,
+        doors: Doors,
+        joins: bool,
+        work: dict[str, asyncio.Task[None]],
         tracing: Tracing | None,
         rng: Random,
         start_task: StartTask,
@@ -114,7 +120,19 @@ class Parts:
         self.topic_filters = TopicFilters(contact.id, self.interests, self.publisher, self.subscriptions, start_task)
         self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng)
         self.pauses = Pauses(holders, self.interests, self.leases, self.handover, self.subscriber.was_away)
-        self.status = Status(exchange, rendezvous, self.publisher, counters, start_task)
+        self.status = Status(exchange, rendezvous, self.publisher, counters, start_task, lambda: disk.room)
+        self.timings = timings = Timings(contact.id)
+        self.publisher.on_acknowledged = timings.acknowledge.observe
+        self.publisher.record.on_sending = timings.begin_events
+        feeds.events.on_told = timings.events_told
+        self.vitals = Vitals(
+            *(exchange, holders, responsibility, feeds.staleness, disk, timings),
+            doors=doors,
+            joins=joins,
+            work=work,
+            loop_late_s=lambda: self.pauses.late_s,
+            comparing=self.catching_up.under_way,
+        )
         told = (self.topics.counts, self.topic_filters.counts)
         for count in (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts, *told):
             counters.add(count)

@@ -13,7 +13,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from .metrics import metrics
 from .operations import Endpoint, Operation, Services
+from .probes import probes
 from .serving.principals import Principal, Role, principal_of
 from .websocket.session import report
 
@@ -24,7 +26,11 @@ _WEBSOCKET = "publish and subscribe; use the command gsg, or gsg.connect() in Py
 
 def operations(services: Services) -> list[Operation]:
     """All that the door does over HTTP."""
-    return [Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services))]
+    return [
+        Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services)),
+        *probes(services),
+        metrics(services),
+    ]
 
 
 def application(table: Iterable[Operation], serve_websocket: ServeWebSocket) -> Starlette:

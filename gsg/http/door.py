@@ -130,6 +130,7 @@ class HttpDoor:
         await self._group.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
         self._peer.counters.add(self._counted)
+        self._peer.doors.add("http", lambda: self._server.started)
         if not ip_address(listening.getsockname()[0]).is_loopback:
             log.warning(
                 "the HTTP door at %s serves whoever reaches it, without a password and in plain text, all that the peer may do; "
@@ -141,6 +142,7 @@ class HttpDoor:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._socket is not None, "entered before left"
         self._server.should_exit = True
+        self._peer.doors.remove("http")
         with contextlib.suppress(ValueError):  # leaving twice is allowed
             self._peer.counters.remove(self._counted)
         try:

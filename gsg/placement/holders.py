@@ -39,6 +39,8 @@ GOING_S = 10.0
 """How long after this peer has found out that another one is gone some may not know it yet."""
 LOOKED_UP_AT_ONCE = 16
 """Keys whose holders are asked for at the same time."""
+SHARE_SAMPLES = 4_096
+"""Keys looked up, in the cache of holders, to estimate who is responsible for how many."""
 MEETING_S = (2.0, 4.0, 8.0, 16.0)
 """How long a peer that another one names is waited for: longer each time that it is named again, as whoever names it has heard of
 it lately, and on a busy machine an answer may take long."""
@@ -267,7 +269,7 @@ class Holders:
         holders = self._overlay.owners_now(self.place_of(feature), REPLICAS + 1 + len(self.aside)) or ()
         return self._taking(tuple([holder for holder in holders if holder.id != self._overlay.contact.id]))
 
-    def shares(self, samples: int) -> dict[bytes, float]:
+    def shares(self, samples: int = SHARE_SAMPLES) -> dict[bytes, float]:
         """The fraction of all keys that each peer is responsible for, estimated from so many keys spread evenly by hash."""
         counts: dict[bytes, int] = {}
         for number in range(samples):

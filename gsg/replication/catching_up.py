@@ -80,6 +80,10 @@ class CatchingUp:
         else:
             compared.add_done_callback(lambda _: do())
 
+    def under_way(self) -> int:
+        """Keys that are being compared: those who subscribe there wait for it."""
+        return sum(not compared.done() for compared in self._compared.values())
+
     def _comparing(self, key: Key) -> asyncio.Future[None]:
         if self._version != self._holders.version or len(self._compared) >= COMPARED:
             self._version = self._holders.version

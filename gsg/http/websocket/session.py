@@ -344,6 +344,6 @@ def _check_length(text: str) -> None:
 
 async def report(number: int, peer: Peer) -> Report:
     """How a peer and those it knows are doing."""
-    peers = await peer.status()
+    peers, silent = await peer.survey()
     shares = peer.shares()
-    return Report(number, peers, [shares.get(status.peer, 0.0) for status in peers])
+    return Report(number, peers, [shares.get(status.peer, 0.0) for status in peers], silent)
