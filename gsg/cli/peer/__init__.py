@@ -25,6 +25,7 @@ from .log_output import LAST_WORDS_S, Outlet, log_to
 from .network_options import members_of, network_of, ordered_of, with_network
 from .pedro_options import PedroOptions, refuse_without_door, with_pedro
 from .quota_options import quotas_of, with_quotas
+from .service_manager import ServiceManager
 from .signals import Ending, ended_by_signals
 
 if TYPE_CHECKING:
@@ -226,10 +227,13 @@ async def _serve(
     if with_parent:
         look_for_parent()
     async with contextlib.AsyncExitStack() as doors:
+        manager = doors.enter_context(ServiceManager())
         peer = await doors.enter_async_context(
             Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas, network=network)
         )
         # Nothing is said before all doors stand: what was said would have to be taken back where a port is in use.
+        if pedro is not None:
+            peer.doors.expect("pedro")
         http_door = None
         if http is not None:
             from ...http.door import HttpDoor
@@ -253,7 +257,9 @@ async def _serve(
             said.append(f"trace in {trace}")
         said += await experiment.enter(peer, doors, printer.print)
         ending.started()
+        manager.started(peer.vitals.state)
         await _say_while_serving(printer, [*said, "ready; Ctrl-C stops"], stop)
+        manager.stopping()
         await _say_at_last(printer, "stopping: handing over what this peer holds; Ctrl-C again skips that")
     await _say_at_last(printer, "stopped")
 

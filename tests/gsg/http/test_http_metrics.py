@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from answers import asked
 from prometheus_client import parser
 from prometheus_client.openmetrics import parser as openmetrics
-from test_http_probes import asked
 
 from gsg import Client
 from gsg.errors import Refused

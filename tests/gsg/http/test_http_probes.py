@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import urllib.error
-import urllib.request
-from typing import NamedTuple
 
 import pytest
+from answers import asked
 
 from gsg import Peer
 from gsg.http.door import HttpDoor
@@ -18,24 +15,6 @@ from gsg.http.serving.principals import ANYBODY, Principal, Role, set_principal
 from gsg.subscriptions.backlog import Pool
 
 pytestmark = pytest.mark.waits
-
-
-class Answer(NamedTuple):
-    status: int
-    media_type: str
-    body: str
-
-
-def get(url: str, **headers: str) -> Answer:
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
-            return Answer(answer.status, answer.headers["content-type"], answer.read().decode())
-    except urllib.error.HTTPError as error:
-        return Answer(error.code, error.headers["content-type"], error.read().decode())
-
-
-async def asked(door: HttpDoor, target: str, **headers: str) -> Answer:
-    return await asyncio.to_thread(get, door.url + target, **headers)
 
 
 @pytest.mark.parametrize("target", ["/livez", "/readyz", "/startupz"])

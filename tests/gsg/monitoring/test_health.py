@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from peers import guest_of, quiet, simulate
+from well import WELL
 
 from dht.simnet import SimNet
 from gsg import Peer
@@ -15,7 +16,6 @@ from gsg.monitoring.health import (
     LATE_S,
     Checks,
     Grade,
-    State,
     as_dict,
     as_text,
     failing,
@@ -24,19 +24,6 @@ from gsg.monitoring.health import (
     startup_checks,
 )
 from gsg.monitoring.vitals import Doors
-
-WELL = State(
-    has_entered=True,
-    leaving=False,
-    peers=3,
-    joins=True,
-    doors={"http": True, "pedro": True},
-    ended=(),
-    loop_late_s=0.002,
-    disk_problem="",
-    comparing=0,
-    stale_feeds=0,
-)
 
 
 @pytest.mark.parametrize("checks", [live_checks, startup_checks, ready_checks])
