@@ -11,7 +11,6 @@ import json
 import sys
 from dataclasses import asdict, dataclass
 from enum import IntEnum
-from typing import Any
 
 import click
 
@@ -56,10 +55,11 @@ def judge(answer: object, expect: int) -> Judged:
     """The verdict on what a peer has answered; ``expect`` is how many peers it is to know at least, itself included."""
     match answer:
         case {"checks": [*checks]} if all(isinstance(check, dict) and {"name", "ok"} <= check.keys() for check in checks):
-            peers, stale = _figure(answer, "peers"), _figure(answer, "stale_feeds")
+            assert isinstance(answer, dict), "as it has keys"
+            figures = {name: value if isinstance(value := answer.get(name), int) else None for name in ("peers", "stale_feeds")}
         case _:
             return Judged(Verdict.UNKNOWN, "what answers there is no peer, or one of another version", {})
-    figures = {"peers": peers, "stale_feeds": stale}
+    peers = figures["peers"]
     failing = [check for check in checks if not check["ok"]]
     reasons = [f"{check['name']}: {check.get('detail', 'failed')}" for check in failing]
     verdict = Verdict.OK
@@ -76,19 +76,14 @@ def judge(answer: object, expect: int) -> Judged:
     return Judged(verdict, "; ".join(map(str, reasons)), figures)
 
 
-def _figure(answer: dict[Any, Any], name: str) -> int | None:  # Any: what some server has said
-    value = answer.get(name)
-    return value if isinstance(value, int) else None
-
-
 class _Check(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As in click. Of an option that is wrong nothing is known of the peer: 2 would say that it is down."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
-            error.exit_code = Verdict.UNKNOWN
-            raise
+            error.show()
+            ctx.exit(Verdict.UNKNOWN)
 
 
 @click.command(cls=_Check, short_help="Say how a peer is, for cron and monitors; the exit code is that of Nagios' plugins.")

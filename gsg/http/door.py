@@ -163,7 +163,7 @@ class HttpDoor:
     def _ended(self, connection: Connection, died_of: str) -> None:
         """The sweep cuts a connection off. A WebSocket's session counts itself, as one that has ended without a goodbye."""
         self._lost += not connection.is_websocket
-        _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of)
+        _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of, client=connection.client)
 
     def _gate(self, application: Starlette) -> ASGIApp:
         async def gate(scope: Scope, receive: Receive, send: Send) -> None:
@@ -173,7 +173,8 @@ class HttpDoor:
                 return
             self._refusals += 1
             host, port = scope.get("client") or ("nowhere", 0)
-            _refused.warning("a client at %s is refused: %s", show(host, port), refusal.reason)
+            client = show(host, port)
+            _refused.warning("a client at %s is refused: %s", client, refusal.reason, client=client)
             response = PlainTextResponse(f"{refusal.reason}\n", refusal.status, headers={"connection": "close"})
             if scope["type"] == "http":
                 await response(scope, receive, send)

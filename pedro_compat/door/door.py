@@ -213,7 +213,7 @@ class PedroDoor:
         if served and (beyond or self._served > MAX_CLIENTS):
             self.counts.connections_refused += 1
             problem = HANDLES.problem() if beyond else f"{MAX_CLIENTS} are served already"
-            _refused.warning("a connection from %s is refused: %s", host, problem)
+            _refused.warning("a connection from %s is refused: %s", host, problem, client=str(host))
             connected.transport.abort()
             return False
         return True

@@ -21,7 +21,7 @@ from ..connecting import parse_address, run
 from ..messages import say
 from ..output import Printer
 from .experiment_options import ExperimentOptions, with_experiment
-from .log_output import LAST_WORDS_S, Outlet, log_to
+from .log_output import JSON, LAST_WORDS_S, TEXT, Outlet, log_to, outlet_for
 from .network_options import members_of, network_of, ordered_of, with_network
 from .pedro_options import PedroOptions, refuse_without_door, with_pedro
 from .quota_options import quotas_of, with_quotas
@@ -104,6 +104,13 @@ class Folder(click.Path):
 @with_pedro
 @with_quotas
 @with_experiment
+@click.option(
+    "--log-format",
+    type=click.Choice([TEXT, JSON]),
+    default=TEXT,
+    show_default=True,
+    help="The log on standard error: lines for people, or one JSON object a line for programs.",
+)
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
 def command(
     listen: str,
@@ -120,6 +127,7 @@ def command(
     link_tls: str,
     peers_per_block: int,
     ordered: tuple[str, ...],
+    log_format: str,
     verbose: int,
     **more_options: Any,  # Any: click checked them
 ) -> None:
@@ -144,8 +152,8 @@ def command(
         options.check()
     ending = Ending()
     with ended_by_signals(ending):
-        outlet = Outlet(2)
-        log_to(outlet, verbose)
+        outlet = outlet_for(2, log_format)
+        log_to(outlet, verbose, log_format)
         try:
             run(
                 _serve(
@@ -185,7 +193,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 def _complain(outlet: Outlet, problem: str) -> None:
     """Say why the peer ends; not longer than for its reader's LAST_WORDS_S."""
     if sys.stderr is sys.__stderr__:
-        outlet.put(lines(f"gsg: {problem}"))
+        outlet.say(lines(f"gsg: {problem}"))
     else:
         say(f"gsg: {problem}", err=True)  # kept in memory, as in a test
 

@@ -145,7 +145,8 @@ class Session:
                 code = message.get("code")
                 self.lost = code == 1006 or (code == 1005 and "reason" not in message)
                 if self.lost:
-                    log.info("a client at %s is gone without a word: it died, or did not answer and was cut off", self._client)
+                    why = "it died, or did not answer and was cut off"
+                    log.info("a client at %s is gone without a word: %s", self._client, why, extra={"client": self._client})
                 return None
             text = message.get("text")
             said: bytes | str = message["bytes"] if text is None else text
@@ -155,7 +156,8 @@ class Session:
             try:
                 return decode(said)
             except NotARequest as error:
-                _no_requests.warning("a client at %s sent what is no request: %s", self._client, ascii(str(error))[1:-1])
+                client, why = self._client, ascii(str(error))[1:-1]
+                _no_requests.warning("a client at %s sent what is no request: %s", client, why, client=client)
                 await self._sender.send(failed(error.request, LocalError(str(error))))
 
     async def _carry_out(self, request: Request, size_bytes: int, places: int, tasks: asyncio.TaskGroup) -> None:
@@ -173,7 +175,7 @@ class Session:
             reply = failed(request.request, error)
         except Exception:
             # A defect of ours: it costs this request, and none of what else the client has.
-            log.exception("a request of a client at %s failed", self._client)
+            log.exception("a request of a client at %s failed", self._client, extra={"client": self._client})
             reply = failed(
                 request.request, RemoteError("this peer failed at the request, and its log says how: please report that")
             )
