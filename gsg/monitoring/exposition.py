@@ -67,6 +67,8 @@ def _families(status: PeerStatus, vitals: Vitals) -> Iterator[Family]:
     yield InfoMetricFamily("gsg_build", "which version this is, and which peer", value=build)
     state = vitals.state()
     values: dict[str, float] = {metric.name: getattr(status, metric.name) for metric in STATUS}
+    for absent in _unknown(status):
+        del values[absent]
     values |= {"ready": not failing(ready_checks(state)), "peers": state.peers, "loop_late": state.loop_late_s}
     values |= {one.name: one.count for one in status.counts}
     for name, value in values.items():
@@ -75,6 +77,12 @@ def _families(status: PeerStatus, vitals: Vitals) -> Iterator[Family]:
         metric = METRICS[name]
         # Its unit is in its name already.
         yield HistogramMetricFamily(metric.family, metric.help, histogram.buckets(), histogram.sum_s, unit=metric.unit)
+
+
+def _unknown(status: PeerStatus) -> list[str]:
+    """What the peer does not know: no series is better than one of zeros, which alerts would take for a full disk."""
+    no_directory = not status.disk_bytes and not status.disk_free_bytes
+    return [*([] if status.memory_bytes else ["memory_bytes"]), *(["disk_bytes", "disk_free_bytes"] if no_directory else [])]
 
 
 def _family(name: str, value: float) -> Family:

@@ -72,9 +72,9 @@ STATUS = (
     *_all(
         Kind.GAUGE,
         {
-            "memory_bytes": "memory of the process, 0 where the system does not say",
-            "disk_bytes": "length of what the data directory has, 0 without one",
-            "disk_free_bytes": "what is free where the data directory is, 0 without one",
+            "memory_bytes": "memory of the process",
+            "disk_bytes": "length of what the data directory has",
+            "disk_free_bytes": "what is free where the data directory is",
         },
         unit="bytes",
     ),
