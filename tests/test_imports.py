@@ -108,7 +108,6 @@ HEAVY = (
     "cryptography",
     "kademlia",
     "prometheus_client",
-    "opentelemetry",
 )
 
 

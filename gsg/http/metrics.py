@@ -7,7 +7,7 @@ from functools import cache
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from ..errors import Refused
+from ..errors import DoorClosed, Refused
 from ..monitoring.exposition import Exposition
 from .operations import Operation, Services
 from .serving.principals import Role
@@ -25,7 +25,7 @@ def metrics(services: Services) -> Operation:
     async def scrape(request: Request) -> Response:
         try:
             body, media_type = await exposition().scrape(request.headers.get("accept", ""))
-        except Refused as error:
+        except (DoorClosed, Refused) as error:
             return PlainTextResponse(f"{error}\n", UNAVAILABLE)
         return Response(body, media_type=media_type)
 

@@ -11,6 +11,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from ..errors import DoorClosed
 from ..monitoring.health import Checks, as_dict, as_text, failing, live_checks, ready_checks, startup_checks
 from .operations import Endpoint, Operation, Services
 from .serving.principals import Role, principal_of
@@ -31,7 +32,10 @@ def probes(services: Services) -> list[Operation]:
 
 def _probe(services: Services, name: str, checks_of: Checks) -> Endpoint:
     async def probe(request: Request) -> Response:
-        state = services.peer.vitals.state()
+        try:
+            state = services.peer.vitals.state()
+        except DoorClosed as error:
+            return PlainTextResponse(f"{error}\n", UNAVAILABLE)
         checks = checks_of(state)
         exclude = set(request.query_params.getlist("exclude"))
         if unknown := exclude - {check.name for check in checks}:

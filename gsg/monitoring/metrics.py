@@ -100,7 +100,7 @@ LOCAL = (
     Metric(
         "event_row",
         Kind.HISTOGRAM,
-        "from an event that was published at this peer until its rows are with subscriptions here; of one event of each call",
+        "from an event that was published at this peer until its rows are with subscriptions here; of some of the events",
         "seconds",
     ),
 )

@@ -93,6 +93,15 @@ def test_a_probe_takes_no_role() -> None:
     assert [operation.role for operation in probes(Services(None, None, Pool(1)))] == [None] * 3  # type: ignore[arg-type]  # not asked
 
 
+async def test_a_peer_that_was_stopped_before_its_door_says_so() -> None:
+    async with Peer() as peer:
+        pass
+    async with HttpDoor(peer, port=0) as door:
+        answers = [await asked(door, target) for target in ("/livez", "/metrics")]
+
+    assert [(each.status, each.body.partition(";")[0]) for each in answers] == [(503, "this peer is not running")] * 2
+
+
 @pytest.mark.parametrize(
     ("accept", "json"),
     [

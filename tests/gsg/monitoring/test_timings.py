@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import count
 
 import pytest
 
 from gsg import Peer
 from gsg.monitoring.histogram import Histogram
-from gsg.monitoring.timings import UNDER_WAY, Timings
+from gsg.monitoring.timings import EVERY, UNDER_WAY, Timings
 from gsg.wire.messages import Event
 
 OWN, OTHER = b"o" * 20, b"x" * 20
@@ -25,8 +26,9 @@ def test_a_bucket_has_all_that_took_no_longer_than_its_bound() -> None:
 
 def test_an_event_is_timed_once_and_only_if_it_is_this_peers() -> None:
     timings = Timings(OWN, clock=count().__next__)
-    timings.begin_events(7)
-    events = [Event(6, (1,)), Event(7, (1,))]
+    timings.begin_events(EVERY)
+    timings.begin_events(EVERY + 1)
+    events = [Event(EVERY - 1, (1,)), Event(EVERY, (1,))]
 
     timings.events_told(OTHER, events)
     timings.events_told(OWN, events)
@@ -38,21 +40,22 @@ def test_an_event_is_timed_once_and_only_if_it_is_this_peers() -> None:
 
 def test_events_that_nobody_here_asked_for_are_forgotten_at_the_limit() -> None:
     timings = Timings(OWN)
-    for number in range(UNDER_WAY + 5):
+    numbers = range(0, EVERY * (UNDER_WAY + 5), EVERY)
+    for number in numbers:
         timings.begin_events(number)
 
-    assert list(timings.under_way) == list(range(5, UNDER_WAY + 5))
+    assert list(timings.under_way) == list(numbers[5:])
 
 
 async def test_calls_and_events_of_a_peers_own_clients_are_timed() -> None:
     async with Peer() as peer:
         subscription = await peer.subscribe("(?x, 1)")
         await peer.insert([("a", 1), ("b", 1)])
-        await peer.notify([("c", 1), ("d", 1)])
-        await peer.notify([("e", 2)])
-        while subscription.pending < 4:
-            await subscription.wait()
+        for number in range(2 * EVERY):
+            await peer.notify([(number, 1)])
+        while subscription.pending < 2 + 2 * EVERY:  # noqa: ASYNC110  # nothing tells when all have come
+            await asyncio.sleep(0)
 
         timings = peer.vitals.timings
-        assert (timings.acknowledge.buckets()[-1], timings.event_row.buckets()[-1]) == (("+Inf", 3), ("+Inf", 1))
+        assert (timings.acknowledge.buckets()[-1], timings.event_row.buckets()[-1]) == (("+Inf", 1 + 2 * EVERY), ("+Inf", 2))
         assert timings.event_row.sum_s > 0

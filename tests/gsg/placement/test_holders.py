@@ -157,3 +157,18 @@ def test_who_takes_its_leave_is_no_warning(caplog: pytest.LogCaptureFixture) -> 
         assert told(caplog, logging.INFO, "; 4 peers are known, this one included") == 4
 
     simulate(work, seed=1, size=4)
+
+
+def test_keys_that_change_hands_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger=NAME)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert([(number, "on", "x") for number in range(50)])
+        caplog.clear()
+        async with guest_of(net, peers):
+            await quiet()
+
+        assert told(caplog, logging.INFO, "keys of this peer were told to newcomers, which hold them as well from now on") > 0
+        assert told(caplog, logging.INFO, "keys of this peer are others' from now on") > 0
+
+    simulate(work, seed=1, size=4)
