@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from chart import CHART, default_values, render
-
-from gsg.cli.peer import command
+from options import parameters_of
 
 SET = "StatefulSet/gsg"
 
@@ -100,11 +99,11 @@ def test_storage_is_that_of_the_cluster_or_of_the_values(storage: dict[str, str]
 def test_a_pod_joins_those_whose_names_have_an_address(pod: str, known: list[str], joins: list[str], tmp_path: Path) -> None:
     started = start(pod, known, tmp_path)
 
-    context = command.make_context("peer", started[1:], resilient_parsing=False)
+    options = parameters_of(started)
     assert started[:1] == ["peer"]
-    assert context.params["joins"] == tuple(f"{name}.gsg-peers:8471" for name in joins)
-    assert context.params["http_hosts"] == ("gsg", f"{pod}.gsg-peers")
-    assert (context.params["listen"], context.params["log_format"]) == ("10.1.2.3:8471", "json")
+    assert options["joins"] == tuple(f"{name}.gsg-peers:8471" for name in joins)
+    assert options["http_hosts"] == ("gsg", f"{pod}.gsg-peers")
+    assert (options["listen"], options["log_format"]) == ("10.1.2.3:8471", "json")
 
 
 def start(pod: str, known: list[str], folder: Path) -> list[str]:

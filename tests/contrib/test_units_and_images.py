@@ -12,9 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-
-from gsg.cli.check import command as check
-from gsg.cli.peer import command
+from options import parameters_of
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "contrib" / "systemd" / "gsg@.service"
@@ -52,7 +50,7 @@ def test_the_unit_starts_a_peer_with_options_that_there_are(unit: RawConfigParse
     words = shlex.split(unit["Service"]["ExecStart"].replace("$GSG_OPTIONS", "--join 192.0.2.1:8471"))
 
     assert words[:3] == ["/usr/bin/env", "gsg", "peer"]
-    assert command.make_context("peer", words[3:]).params["data"] == Path("${STATE_DIRECTORY}")
+    assert parameters_of(words[2:])["data"] == Path("${STATE_DIRECTORY}")
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
@@ -72,12 +70,10 @@ def test_the_image_runs_without_a_root_user_and_says_how_it_is() -> None:
 
     assert int(told["USER"]) > 0
     assert yaml.safe_load(told["ENTRYPOINT"]) == ["gsg"]
-    first, *options = yaml.safe_load(told["CMD"])
-    assert first == "peer"
-    assert command.make_context("peer", options).params["http"] == "0.0.0.0:8470"
+    assert parameters_of(yaml.safe_load(told["CMD"]))["http"] == "0.0.0.0:8470"
     asked = yaml.safe_load(told["HEALTHCHECK"].partition("CMD")[2])
     assert asked[:2] == ["gsg", "check"]
-    assert check.make_context("check", asked[2:]).params["timeout_s"] == 5.0
+    assert parameters_of(asked[1:])["timeout_s"] == 5.0
 
 
 def test_the_image_has_every_package() -> None:
@@ -99,7 +95,7 @@ def compose() -> dict[str, Any]:
 def test_compose_starts_three_peers_that_know_each_other(compose: dict[str, Any]) -> None:
     peers = {name: service for name, service in compose["services"].items() if service["image"] == "gsg"}
 
-    started = {name: command.make_context(name, shlex.split(service["command"])[1:]).params for name, service in peers.items()}
+    started = {name: parameters_of(shlex.split(service["command"])) for name, service in peers.items()}
     assert list(started) == ["gsg-0", "gsg-1", "gsg-2"]
     assert {address.partition(":")[0] for each in started.values() for address in each["joins"]} <= set(started)
     assert [each["joins"] for each in started.values()].count(()) == 1
