@@ -32,6 +32,7 @@ from .errors import (
     TooManyTokens,
     Unsupported,
 )
+from .monitoring.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from .http.client import AsyncClient, Client, ConnectionState, connect
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from .subscriptions.live import LiveSubscription
     from .subscriptions.subscription import Subscription
     from .tuples.terms import IRI, BlankNode, Literal, Symbol, n3
-
-__version__ = "0.2.0"
 
 __all__ = [
     "IRI",

@@ -9,7 +9,7 @@ peer that comes are asked at once: they may be those of a former life, which kne
 The question and its answer have the latest stamp that each side knows (:mod:`gsg.storage.clock`), and some other links are asked
 for its sake alone: so a peer that holds nothing hears of it too, and is not behind when it is the only one that is left.
 
-The question also says where the peer's HTTP door is (:mod:`gsg.wire.doors`). A door that opens is told to some others at once, and
+The question also says where the HTTP door is (:mod:`gsg.wire.known_doors`). A door that opens is told to some others at once, and
 whoever hears of a door that it did not know says where its own is.
 """
 
@@ -26,8 +26,8 @@ from dht.liveness.late_timers import late_s
 from ..errors import PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..storage.clock import HybridClock
-from ..wire.doors import Doors
 from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Exchange, PeerLink
+from ..wire.known_doors import KnownDoors
 from ..wire.messages import Beat, Done
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class Heartbeats:
         clock: HybridClock,
         feeding: Callable[[], Collection[PeerLink]],
         rng: Random,
-        doors: Doors,
+        doors: KnownDoors,
     ) -> None:
         self._holders = holders
         self._exchange = exchange

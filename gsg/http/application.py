@@ -14,7 +14,9 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from .json.endpoints import AS_JSON, documents, json_operations
+from .metrics import metrics
 from .operations import Endpoint, Operation, Services
+from .probes import probes
 from .serving.principals import Principal, Role, principal_of
 from .sparql.endpoint import sparql_operations
 from .websocket.session import report
@@ -30,6 +32,8 @@ def operations(services: Services) -> list[Operation]:
         Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services), AS_JSON),
         *sparql_operations(services),
         *json_operations(services),
+        *probes(services),
+        metrics(services),
     ]
     return [*table, *documents(table)]
 

@@ -145,8 +145,9 @@ class HttpDoor:
         await self._group.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
         self._peer.counters.add(self._counted)
-        self._doors = self._peer.doors
-        self._doors.open(self._advertise or self.url)
+        with contextlib.suppress(DoorClosed):  # of a peer that was stopped before, which the door then tells
+            self._peer.known_doors.open(self._advertise or self.url)
+        self._peer.doors.add("http", lambda: self._server.started)
         if not ip_address(listening.getsockname()[0]).is_loopback:
             log.warning(
                 "the HTTP door at %s serves whoever reaches it, without a password and in plain text, all that the peer may do; "
@@ -159,7 +160,9 @@ class HttpDoor:
         assert self._socket is not None, "entered before left"
         self._server.should_exit = True
         self._services.clients.closing.set()
-        self._doors.close(self._advertise or self.url)
+        with contextlib.suppress(DoorClosed):
+            self._peer.known_doors.close(self._advertise or self.url)
+        self._peer.doors.remove("http")
         with contextlib.suppress(ValueError):  # leaving twice is allowed
             self._peer.counters.remove(self._counted)
         try:
@@ -181,7 +184,7 @@ class HttpDoor:
     def _ended(self, connection: Connection, died_of: str) -> None:
         """The sweep cuts a connection off. A WebSocket's session counts itself, as one that has ended without a goodbye."""
         self._lost += not connection.is_websocket
-        _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of)
+        _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of, client=connection.client)
 
     def _gate(self, application: Starlette) -> ASGIApp:
         async def gate(scope: Scope, receive: Receive, send: Send) -> None:
@@ -191,7 +194,8 @@ class HttpDoor:
                 return
             self._refusals += 1
             host, port = scope.get("client") or ("nowhere", 0)
-            _refused.warning("a client at %s is refused: %s", show(host, port), refusal.reason)
+            client = show(host, port)
+            _refused.warning("a client at %s is refused: %s", client, refusal.reason, client=client)
             response = PlainTextResponse(f"{refusal.reason}\n", refusal.status, headers={"connection": "close"})
             if scope["type"] == "http":
                 await response(scope, receive, send)

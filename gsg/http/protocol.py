@@ -31,7 +31,7 @@ from ..languages.query import MAX_TOKENS
 from ..subscriptions.backlog import LIMIT, Overflow
 from ..tuples.features import Key
 from ..tuples.terms import Term
-from ..wire.status_messages import PeerStatus
+from ..wire.status_messages import PeerStatus, SilentPeer
 
 MAX_KEYS, MAX_KEYS_FOUND = 10_000, 16
 """Keys that may be asked about at once, and with a lookup for each; more is refused."""
@@ -348,20 +348,23 @@ class ChannelSubscription(msgspec.Struct, frozen=True, array_like=True, gc=False
 
 
 class Report(_Message, tag=16, frozen=True):
-    """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for."""
+    """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for, and ``silent`` are
+    those that did not say."""
 
     peers: list[PeerStatus]
     shares: list[float]
+    silent: list[SilentPeer] = []
 
     def as_dict(self) -> dict[str, list[dict[str, object]]]:
-        """For JSON: ``peers``, each with its fields by name."""
+        """For JSON: ``peers`` and ``silent``, each with its fields by name."""
         return {
             "peers": [
                 {"peer": peer.peer.hex(), "share": share}
                 | {name: getattr(peer, name) for name in peer.__struct_fields__ if name not in ("peer", "request", "counts")}
                 | {"counts": {one.name: one.count for one in peer.counts}}
                 for peer, share in zip(self.peers, self.shares, strict=True)
-            ]
+            ],
+            "silent": [{"peer": one.peer.hex(), "address": one.address, "why": one.why} for one in self.silent],
         }
 
 

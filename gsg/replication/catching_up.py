@@ -81,6 +81,10 @@ class CatchingUp:
         else:
             compared.add_done_callback(lambda _: do())
 
+    def under_way(self) -> int:
+        """Keys that are being compared: those who subscribe there wait for it."""
+        return sum(not compared.done() for compared in self._compared.values())
+
     def _comparing(self, key: Key) -> asyncio.Future[None]:
         if self._version != self._holders.version or len(self._compared) >= COMPARED:
             self._version = self._holders.version
@@ -150,7 +154,8 @@ class CatchingUp:
             await self._holders.look_up_each(unknown)
             for key, digest in dict(zip(message.keys, message.digests, strict=True)).items():
                 if type(key[2]) is Interval and self._is_holder(link, key) and await self._digest(key) != digest:
-                    wanted += self._held.covered_by(key)
+                    # Of one that is not ordered here, which may be no key at all, nothing is known.
+                    wanted += filter(self._held.knows, self._held.covered_by(key))
         finally:
             self._finding -= 1
         self._answer_now(link, message, wanted)

@@ -19,7 +19,7 @@ from ...subscriptions.backlog import Pool, check_limit
 from ...subscriptions.live import LiveSubscription
 from ...tuples.audiences import audience_of
 from ...tuples.terms import term
-from ...wire.doors import Doors as KnownDoors
+from ...wire.known_doors import KnownDoors
 from ..protocol import (
     BYTES_PER_PLACE,
     MAX_KEYS,
@@ -155,7 +155,8 @@ class Session:
                 code = message.get("code")
                 self.lost = code == 1006 or (code == 1005 and "reason" not in message)
                 if self.lost:
-                    log.info("a client at %s is gone without a word: it died, or did not answer and was cut off", self._client)
+                    why = "it died, or did not answer and was cut off"
+                    log.info("a client at %s is gone without a word: %s", self._client, why, extra={"client": self._client})
                 return None
             text = message.get("text")
             said: bytes | str = message["bytes"] if text is None else text
@@ -163,7 +164,8 @@ class Session:
             try:
                 return self._sender.form.decode(said)
             except NotARequest as error:
-                _no_requests.warning("a client at %s sent what is no request: %s", self._client, ascii(str(error))[1:-1])
+                client, why = self._client, ascii(str(error))[1:-1]
+                _no_requests.warning("a client at %s sent what is no request: %s", client, why, client=client)
                 await self._sender.send(failed(error.request, error.told()))
 
     async def _carry_out(self, request: Request, size_bytes: int, places: int, tasks: asyncio.TaskGroup) -> None:
@@ -181,7 +183,7 @@ class Session:
             reply = failed(request.request, error)
         except Exception:
             # A defect of ours: it costs this request, and none of what else the client has.
-            log.exception("a request of a client at %s failed", self._client)
+            log.exception("a request of a client at %s failed", self._client, extra={"client": self._client})
             reply = failed(
                 request.request, RemoteError("this peer failed at the request, and its log says how: please report that")
             )
@@ -231,7 +233,7 @@ class Session:
             case AskDoors():
                 if self._telling_doors is not None:
                     raise LocalError("this client is told of other peers' doors already; expected AskDoors once on a connection")
-                self._telling_doors = tasks.create_task(self._tell_doors(number, self._peer.doors))
+                self._telling_doors = tasks.create_task(self._tell_doors(number, self._peer.known_doors))
                 return None
             case PublishEvents():
                 self._allowance.publish(len(request.events), size_bytes, asyncio.get_running_loop().time())
@@ -347,6 +349,6 @@ class Session:
 
 async def report(number: int, peer: Peer) -> Report:
     """How a peer and those it knows are doing."""
-    peers = await peer.status()
+    peers, silent = await peer.survey()
     shares = peer.shares()
-    return Report(number, peers, [shares.get(status.peer, 0.0) for status in peers])
+    return Report(number, peers, [shares.get(status.peer, 0.0) for status in peers], silent)

@@ -335,7 +335,7 @@ async def test_a_query_that_takes_long_to_read_is_refused(client: AsyncClient) -
 
 
 async def test_one_client_too_many_is_answered_503(door: HttpDoor, client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.door.MAX_CLIENTS", 1)
+    monkeypatch.setattr(door._services.clients, "_most", 1)
 
     with pytest.raises(InvalidStatus) as refused:
         await websocket(endpoint(door))
@@ -428,7 +428,7 @@ async def test_a_request_that_is_too_long_costs_a_client_that_call_alone(client:
 
 
 async def test_a_client_that_is_not_let_in_is_told_why(door: HttpDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.door.MAX_CLIENTS", 0)
+    monkeypatch.setattr(door._services.clients, "_most", 0)
 
     with pytest.raises(gsg.PeerUnreachable, match=r"lets this client not in \(HTTP 503\): 0 clients are served already; try again"):
         async with gsg.connect(door.url):

@@ -19,7 +19,7 @@ MAX_DOORS: Final = 64
 """Doors of other peers that are kept; of further ones nothing is kept until one of those peers is gone."""
 
 
-class Doors:
+class KnownDoors:
     """Those that one peer knows. ``own_host`` is its address for other peers; ``tell`` is called when its own door has opened."""
 
     def __init__(self, own_host: str, tell: Callable[[], object]) -> None:

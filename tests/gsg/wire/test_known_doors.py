@@ -16,7 +16,7 @@ from gsg import Peer
 from gsg.churn.heartbeats import BEAT_S, TOLD
 from gsg.http.door import HttpDoor
 from gsg.wire.door_urls import check_advertised, door_as_reached, read_door_url
-from gsg.wire.doors import MAX_DOORS, Doors
+from gsg.wire.known_doors import MAX_DOORS, KnownDoors
 from gsg.wire.messages import Beat
 
 PUBLIC, LOCAL = "http://10.0.0.2:8470", "http://127.0.0.1:8470"
@@ -26,8 +26,8 @@ def contact(number: int, host: str = "10.0.0.2") -> dht.Contact:
     return dht.Contact(number.to_bytes(20, "big"), host, 8471)
 
 
-def table(own_host: str = "10.0.0.1") -> Doors:
-    return Doors(own_host, lambda: None)
+def table(own_host: str = "10.0.0.1") -> KnownDoors:
+    return KnownDoors(own_host, lambda: None)
 
 
 @pytest.mark.parametrize(
@@ -166,17 +166,17 @@ def test_peers_hear_of_the_doors_of_those_they_have_links_with_and_that_one_is_c
     async def work(net: SimNet, peers: list[Peer]) -> None:
         urls = [f"http://{peer.contact.host}:8470" for peer in peers]
         for peer, url in zip(peers, urls, strict=True):
-            peer.doors.open(url)
+            peer.known_doors.open(url)
         await asyncio.sleep(30 * BEAT_S)
         for peer, url in zip(peers, urls, strict=True):
-            assert len(peer.doors.told_to("10.9.9.9")) >= TOLD
-            assert url not in peer.doors.told_to("10.9.9.9")
-        assert any(urls[0] in peer.doors.told_to("10.9.9.9") for peer in peers)
+            assert len(peer.known_doors.told_to("10.9.9.9")) >= TOLD
+            assert url not in peer.known_doors.told_to("10.9.9.9")
+        assert any(urls[0] in peer.known_doors.told_to("10.9.9.9") for peer in peers)
 
-        peers[0].doors.close(urls[0])
+        peers[0].known_doors.close(urls[0])
         await asyncio.sleep(30 * BEAT_S)
 
-        assert [urls[0] in peer.doors.told_to("10.9.9.9") for peer in peers] == [False] * len(peers)
+        assert [urls[0] in peer.known_doors.told_to("10.9.9.9") for peer in peers] == [False] * len(peers)
 
     simulate(work, seed=1, size=8)
 
@@ -184,14 +184,14 @@ def test_peers_hear_of_the_doors_of_those_they_have_links_with_and_that_one_is_c
 def test_a_door_that_opens_is_told_to_some_at_once_who_say_where_theirs_are() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         first, *_, last = peers
-        first.doors.open("http://10.8.0.1:8470")
+        first.known_doors.open("http://10.8.0.1:8470")
         for peer in peers[1:-1]:
-            peer.doors.open(f"http://{peer.contact.host}:8470")
+            peer.known_doors.open(f"http://{peer.contact.host}:8470")
 
-        last.doors.open("http://10.8.0.2:8470")
+        last.known_doors.open("http://10.8.0.2:8470")
         await quiet()
 
-        assert last.doors.told_to("10.9.9.9")
-        assert any("http://10.8.0.2:8470" in peer.doors.told_to("10.9.9.9") for peer in peers[:-1])
+        assert last.known_doors.told_to("10.9.9.9")
+        assert any("http://10.8.0.2:8470" in peer.known_doors.told_to("10.9.9.9") for peer in peers[:-1])
 
     simulate(work, seed=1, size=4)
