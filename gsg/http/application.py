@@ -14,8 +14,11 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from .json.endpoints import AS_JSON, documents, json_operations
+from .metrics import metrics
 from .operations import Endpoint, Operation, Services
+from .probes import probes
 from .serving.principals import Principal, Role, principal_of
+from .sparql.endpoint import sparql_operations
 from .websocket.session import report
 
 ServeWebSocket: TypeAlias = Callable[[WebSocket], Awaitable[None]]
@@ -27,7 +30,10 @@ def operations(services: Services) -> list[Operation]:
     """All that the door does over HTTP."""
     table = [
         Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services), AS_JSON),
+        *sparql_operations(services),
         *json_operations(services),
+        *probes(services),
+        metrics(services),
     ]
     return [*table, *documents(table)]
 

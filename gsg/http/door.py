@@ -26,6 +26,7 @@ from dht.log_rate import LogRate
 from ..errors import DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
+from ..wire.door_urls import check_advertised
 from ..wire.status_messages import Count
 from .application import application, operations
 from .json.form import SUBPROTOCOL, Objects
@@ -76,14 +77,24 @@ class HttpDoor:
     """Serves one peer; an async context manager. Port 0 takes a free one; entering raises DoorClosed when the port is taken.
 
     ``names``: what the peer's host is called besides its addresses, ``localhost`` and ``host``: no page by another name is served.
-    Raises LocalError for a name that is none.
+    ``advertise``: the URL that clients of other peers are told, where that is not the address that the door is bound to.
+    Raises LocalError for a name or a URL that is none.
     """
 
-    def __init__(self, peer: Peer, host: str = "127.0.0.1", port: int = 8470, *, names: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        host: str = "127.0.0.1",
+        port: int = 8470,
+        *,
+        names: Iterable[str] = (),
+        advertise: str | None = None,
+    ) -> None:
         self.host = host
         self.port = port
         self._peer = peer
         self._hosts = Hosts(host, names)
+        self._advertise = None if advertise is None else check_advertised(advertise)
         self._connections = Connections(self._ended)
         unread = Pool(UNREAD_BYTES)
         self._services = Services(peer, PeerChannel(peer), unread, Clients(MAX_CLIENTS), Bodies(), Streams(unread))
@@ -134,6 +145,9 @@ class HttpDoor:
         await self._group.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
         self._peer.counters.add(self._counted)
+        with contextlib.suppress(DoorClosed):  # of a peer that was stopped before, which the door then tells
+            self._peer.known_doors.open(self._advertise or self.url)
+        self._peer.doors.add("http", lambda: self._server.started)
         if not ip_address(listening.getsockname()[0]).is_loopback:
             log.warning(
                 "the HTTP door at %s serves whoever reaches it, without a password and in plain text, all that the peer may do; "
@@ -146,6 +160,9 @@ class HttpDoor:
         assert self._socket is not None, "entered before left"
         self._server.should_exit = True
         self._services.clients.closing.set()
+        with contextlib.suppress(DoorClosed):
+            self._peer.known_doors.close(self._advertise or self.url)
+        self._peer.doors.remove("http")
         with contextlib.suppress(ValueError):  # leaving twice is allowed
             self._peer.counters.remove(self._counted)
         try:
@@ -167,7 +184,7 @@ class HttpDoor:
     def _ended(self, connection: Connection, died_of: str) -> None:
         """The sweep cuts a connection off. A WebSocket's session counts itself, as one that has ended without a goodbye."""
         self._lost += not connection.is_websocket
-        _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of)
+        _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of, client=connection.client)
 
     def _gate(self, application: Starlette) -> ASGIApp:
         async def gate(scope: Scope, receive: Receive, send: Send) -> None:
@@ -177,7 +194,8 @@ class HttpDoor:
                 return
             self._refusals += 1
             host, port = scope.get("client") or ("nowhere", 0)
-            _refused.warning("a client at %s is refused: %s", show(host, port), refusal.reason)
+            client = show(host, port)
+            _refused.warning("a client at %s is refused: %s", client, refusal.reason, client=client)
             response = PlainTextResponse(f"{refusal.reason}\n", refusal.status, headers={"connection": "close"})
             if scope["type"] == "http":
                 await response(scope, receive, send)

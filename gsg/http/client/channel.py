@@ -80,11 +80,11 @@ class ClientChannel:
         """Ask for events; returns when whatever is published from then on comes. ``limit`` and ``overflow`` as those of
         :class:`gsg.channels.consumers.Stream`; the rest as :meth:`gsg.channels.channel.Channel.subscribe`."""
         connection, number = self._connection, self._connection.next_number()
-        made = ChannelEvents(connection, number, limit, overflow)
-        connection.subscriptions[number] = made
         request = SubscribeEvents(
             number, text, language, report, list(signature), deliver, asker, private, limit=limit, overflow=overflow
         )
+        made = ChannelEvents(connection, request, limit, overflow)
+        connection.subscriptions[number] = made
         try:
             await connection.ask(request, Subscribed)
         except BaseException as error:
@@ -102,9 +102,9 @@ class ClientChannel:
 class ChannelEvents(ClientEvents[Event]):
     """The events of one subscription of a channel; Overrun is raised where they were read too slowly."""
 
-    def __init__(self, connection: PeerConnection, number: int, limit: int, overflow: str) -> None:
+    def __init__(self, connection: PeerConnection, request: SubscribeEvents, limit: int, overflow: str) -> None:
         self._stream = Stream(limit=limit, overflow=overflow)
-        super().__init__(connection, number, self._stream)
+        super().__init__(connection, request, self._stream)
         self.dropped = 0
         """Events that were dropped at the peer; those dropped here the stream counts."""
 

@@ -1,10 +1,15 @@
-"""A client of a peer's HTTP door, with the verbs of :class:`gsg.Peer`; its connection is that of peer_connection.py."""
+"""A client of a peer's HTTP door, with the verbs of :class:`gsg.Peer`; its connection is that of peer_connection.py.
+
+For programs without ``async``, blocking.py has the same verbs.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from math import inf
+from random import Random, SystemRandom
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -44,27 +49,55 @@ from ..protocol import (
     Subscribed,
 )
 from .channel import ClientChannel
+from .door_choice import DoorChoice, urls_of
 from .opening import DEFAULT_URL
-from .peer_connection import PeerConnection
+from .peer_connection import ConnectionState, PeerConnection
 from .request_parts import cut_into_requests
 from .subscription import ClientSubscription
 from .topic import ClientTopic, known_topics
 
+OnState: TypeAlias = Callable[[ConnectionState, str], object]
+"""Called when the state of a connection changes, with what has happened, in words."""
 MakeRequest: TypeAlias = Callable[[int, list[Tuple], "list[str] | None"], Request]
 
 
-class Client:
-    """A connection to a peer; an async context manager. Made by :func:`connect`."""
+class AsyncClient:
+    """A connection to a peer, and where that is lost to the next one; an async context manager. Made by :func:`connect`, which says
+    what the arguments mean.
 
-    def __init__(self, url: str = DEFAULT_URL, *, wait_for_quota: bool = False) -> None:
-        self.url = url
+    ``rng`` and ``pause``, which waits for so many seconds, are handed in by tests. Raises LocalError for too many doors, or none.
+    """
+
+    def __init__(
+        self,
+        url: str | Sequence[str] = DEFAULT_URL,
+        *,
+        wait_for_quota: bool = False,
+        reconnect: bool = True,
+        reconnect_s: float = inf,
+        on_state: OnState | None = None,
+        rng: Random | None = None,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
         self._waits_for_quota = wait_for_quota
-        self._connection = PeerConnection(url)
+        rng = SystemRandom() if rng is None else rng
+        doors = DoorChoice(urls_of(url), rng, reconnect_s=reconnect_s)
+        self._connection = PeerConnection(doors, reconnects=reconnect, on_state=on_state, pause=pause, rng=rng)
         self.channel = ClientChannel(self._connection)
         """The channel of the peer (docs/channels.md)."""
 
+    @property
+    def url(self) -> str:
+        """The door of the peer that it is connected to, or was at last; empty before."""
+        return self._connection.url
+
+    @property
+    def state(self) -> ConnectionState:
+        """Where its connection stands."""
+        return self._connection.state
+
     async def __aenter__(self) -> Self:
-        """Connect. Raises PeerUnreachable, or LocalError for a URL that is none."""
+        """Connect to the first peer that answers. Raises PeerUnreachable, or LocalError for a URL that is none."""
         await self._connection.open()
         return self
 
@@ -80,6 +113,7 @@ class Client:
 
         Where the peer refuses more from a client for now (docs/delivery.md, Quotas), a call that has been taken in part waits and
         goes on, at the rate that it may; one of which nothing was taken raises Refused, with ``again_s``.
+        Where the peer is lost before it answers, the next one is asked, and what the lost one has done already is not counted.
         """
         return await self._publish(tuples, Insert, audience)
 
@@ -88,7 +122,8 @@ class Client:
         return await self._publish(tuples, Retract, audience)
 
     async def notify(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> None:
-        """Events; see :meth:`gsg.Peer.notify`."""
+        """Events; see :meth:`gsg.Peer.notify`. Raises PeerUnreachable also where the peer is lost before it answers: some may have
+        been told, and are not told again by themselves."""
         await self._publish(tuples, Notify, audience)
 
     async def run(self, script: str) -> list[LiveSubscription]:
@@ -113,17 +148,19 @@ class Client:
     ) -> LiveSubscription:
         """A standing query; returns when its first answer is complete. See :meth:`gsg.Peer.subscribe`.
 
-        Raises LocalError for a ``limit`` above a million.
+        Where the peer is lost, and the next one has told its answer, reading raises Reconnected once, and goes on with the
+        difference to the rows that were told; until then rows() stays as it was. Raises LocalError for a ``limit`` above a million.
         """
         choice = overflow_of(overflow)
         check_limit(limit, MAX_LIMIT)
         # The oldest go here, where they were counted into rows() before; a peer that dropped rows would leave it wrong for good.
         at_peer = Overflow.RESYNC if choice is Overflow.DROP_OLDEST else choice
         connection, number = self._connection, self._connection.next_number()
-        made = ClientSubscription(connection, number, callback, limit, choice)
+        request = Subscribe(number, text, language, limit, max_tokens, at_peer)
+        made = ClientSubscription(connection, request, callback, limit, choice)
         connection.subscriptions[number] = made
         try:
-            await connection.ask(Subscribe(number, text, language, limit, max_tokens, at_peer), Subscribed)
+            await connection.ask(request, Subscribed)
             await made.complete
         except BaseException as error:
             connection.subscriptions.pop(number, None)
@@ -204,10 +241,22 @@ class Client:
 
 
 @asynccontextmanager
-async def connect(url: str = DEFAULT_URL, *, wait_for_quota: bool = False) -> AsyncIterator[Client]:
-    """A client of the peer at ``url``: ``async with gsg.connect() as client``. Raises PeerUnreachable.
+async def connect(
+    url: str | Sequence[str] = DEFAULT_URL,
+    *,
+    wait_for_quota: bool = False,
+    reconnect: bool = True,
+    reconnect_s: float = inf,
+    on_state: OnState | None = None,
+) -> AsyncIterator[AsyncClient]:
+    """A client of the peer at ``url``: ``async with gsg.connect() as client``. Raises PeerUnreachable where nobody answers.
 
-    ``wait_for_quota``: what it publishes waits until the peer takes more from it, instead of raising Refused.
+    ``url``: one, several with commas between them, or a list; they are tried in random order. ``wait_for_quota``: what it publishes
+    waits until the peer takes more from it, instead of raising Refused. ``reconnect``: a peer that is lost is followed by the next
+    one that answers, of those given and those that peers have told of, tried for ``reconnect_s`` (docs/delivery.md, When the peer
+    of a client is lost). ``on_state`` is called when the state of the connection changes.
     """
-    async with Client(url, wait_for_quota=wait_for_quota) as client:
+    async with AsyncClient(
+        url, wait_for_quota=wait_for_quota, reconnect=reconnect, reconnect_s=reconnect_s, on_state=on_state
+    ) as client:
         yield client

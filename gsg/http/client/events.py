@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from types import TracebackType
 from typing import Generic, Protocol, Self, TypeVar
 
-from ...errors import GsgError, LocalError, PeerMisbehaved, PeerUnreachable
-from ..protocol import Done, Subscribed, Unsubscribe
-from .peer_connection import SUBSCRIBE_TO_EVENTS_AGAIN, PeerConnection
+from ...errors import GsgError, Reconnected
+from ..protocol import Subscribed, SubscribeEvents, SubscribeTopic
+from .peer_connection import PeerConnection
+from .subscription import unsubscribe
+from .under_way import EVENTS_FOLLOW, SUBSCRIBE_TO_EVENTS_AGAIN, what_follows
 
 Read = TypeVar("Read")
 Told = TypeVar("Told", covariant=True)
@@ -20,19 +21,24 @@ class Unread(Protocol[Told]):
     async def __anext__(self) -> Told:
         """The next one. Raises StopAsyncIteration at the end."""
 
+    def interrupt(self, problem: GsgError) -> None:
+        """The next read raises this, once."""
+
     def close(self) -> None:
         """Nothing more comes; what is there can be read."""
 
 
 class ClientEvents(Generic[Read]):
-    """The events of one subscription: ``async for event in events``. Raises Overrun where some were lost, and why the connection
-    has ended where it has; leaving the block ends the subscription."""
+    """The events of one subscription: ``async for event in events``. Raises, once each, Overrun where some were lost, and
+    Reconnected where the client has lost its peer and is back, as others may have been missed; and why the connection has ended
+    where it has. Leaving the block ends the subscription."""
 
     again = SUBSCRIBE_TO_EVENTS_AGAIN
 
-    def __init__(self, connection: PeerConnection, number: int, unread: Unread[Read]) -> None:
+    def __init__(self, connection: PeerConnection, request: SubscribeEvents | SubscribeTopic, unread: Unread[Read]) -> None:
+        self.request = request
         self._connection = connection
-        self._number = number
+        self._made = False
         self._unread = unread
         self._ended: GsgError | None = None
 
@@ -56,10 +62,11 @@ class ClientEvents(Generic[Read]):
     async def close(self) -> None:
         """End the subscription; what came before can still be read."""
         self._unread.close()
-        if self._connection.subscriptions.pop(self._number, None) is None or self._connection.lost is not None:
-            return
-        with suppress(LocalError, PeerUnreachable, PeerMisbehaved):
-            await self._connection.ask(Unsubscribe(self._connection.next_number(), self._number), Done)
+        if self._connection.subscriptions.pop(self.request.request, None) is not None:
+            await unsubscribe(self._connection, self.request.request)
 
-    def begin(self, subscribed: Subscribed) -> None:
-        """The peer has made it."""
+    def begin(self, subscribed: Subscribed, reconnected: Reconnected | None) -> None:
+        """The peer has made it, perhaps again."""
+        if self._made and reconnected is not None:
+            self._unread.interrupt(what_follows(reconnected, EVENTS_FOLLOW))
+        self._made = True

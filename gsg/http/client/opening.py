@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from ssl import SSLError
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket_connect
@@ -23,8 +23,8 @@ SHOWN_BYTES = 1_000
 """How much is repeated of what a server says that lets a client not in."""
 
 
-async def open_websocket(url: str) -> ClientConnection:
-    """A WebSocket to the peer at a URL. Raises PeerUnreachable, or LocalError for a URL that is none."""
+def check_url(url: str) -> SplitResult:
+    """The parts of the URL of a peer. Raises LocalError for what is none."""
     try:
         parts = urlsplit(url)
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
@@ -33,6 +33,12 @@ async def open_websocket(url: str) -> ClientConnection:
     if not fits:
         example = f"http://{url}" if _PLACE.fullmatch(url) else DEFAULT_URL
         raise LocalError(f"{url!r} is no address of a peer; expected one like {example}")
+    return parts
+
+
+async def open_websocket(url: str) -> ClientConnection:
+    """A WebSocket to the peer at a URL. Raises PeerUnreachable, or LocalError for a URL that is none."""
+    parts = check_url(url)
     target = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/v1"
     try:
         async with asyncio.timeout(OPEN_TIMEOUT_S):

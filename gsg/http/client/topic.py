@@ -16,7 +16,7 @@ from ...topics.backlog import Backlog, TopicEvent
 from ...topics.names import is_filter
 from ...topics.values import event_values
 from ...tuples.sizes import size_bytes
-from ...tuples.terms import Term, fact
+from ...tuples.terms import fact
 from ..protocol import (
     AskTopics,
     Done,
@@ -42,11 +42,11 @@ class ClientTopic:
         self.name = name
         self._connection = connection
 
-    async def publish(self, *values: Term | float) -> None:
+    async def publish(self, *values: object) -> None:
         """Publish an event with these values; see :meth:`gsg.topics.topic.Topic.publish`."""
         await self.publish_all([values])
 
-    async def publish_all(self, events: Iterable[Iterable[Term | float]]) -> None:
+    async def publish_all(self, events: Iterable[Iterable[object]]) -> None:
         """Publish events, each with its values, in order; see :meth:`gsg.topics.topic.Topic.publish_all`."""
         for part in cut_into_requests([fact(values) for values in event_values(events)]):
             await self._connection.ask(PublishTopic(self._connection.next_number(), self.name, [*part]), Done)
@@ -54,10 +54,10 @@ class ClientTopic:
     async def subscribe(self) -> ClientTopicEvents:
         """Hear of events; returns when what is published from now on comes."""
         connection, number = self._connection, self._connection.next_number()
-        made = ClientTopicEvents(self.name, connection, number)
+        made = ClientTopicEvents(connection, SubscribeTopic(number, self.name))
         connection.subscriptions[number] = made
         try:
-            await connection.ask(SubscribeTopic(number, self.name), Subscribed)
+            await connection.ask(made.request, Subscribed)
         except BaseException:
             connection.subscriptions.pop(number, None)
             raise
@@ -72,10 +72,10 @@ class ClientTopic:
 class ClientTopicEvents(ClientEvents[TopicEvent]):
     """The events of one subscription of a topic."""
 
-    def __init__(self, topic: str, connection: PeerConnection, number: int) -> None:
-        self._topic = topic
+    def __init__(self, connection: PeerConnection, request: SubscribeTopic) -> None:
+        self._topic = request.topic
         self._backlog = Backlog()
-        super().__init__(connection, number, self._backlog)
+        super().__init__(connection, request, self._backlog)
 
     def receive(self, message: OfSubscription) -> None:
         """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""

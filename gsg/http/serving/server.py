@@ -79,7 +79,9 @@ class _Http(H11Protocol):
         self.connection = Connection(transport, self._end, _client(self))
         problem = self.watched.open(self.connection, handles_beyond=HANDLES.beyond(), no_handles=HANDLES.problem())
         if problem:
-            _refused.warning("the HTTP door cannot serve all who connect, now from %s: %s", _client(self), problem)
+            _refused.warning(
+                "the HTTP door cannot serve all who connect, now from %s: %s", _client(self), problem, client=_client(self)
+            )
         if self.connection.refusal:
             self.app_state = {**self.app_state, REFUSAL: self.connection.refusal}
 
@@ -105,7 +107,7 @@ class _Http(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        _invalid.warning("what comes from %s is no HTTP request: closed", _client(self))
+        _invalid.warning("what comes from %s is no HTTP request: closed", _client(self), client=_client(self))
         super().send_400_response(msg)
 
     def _unsupported_upgrade_warning(self) -> None:
@@ -167,7 +169,10 @@ class _WebSocket(WebSocketsSansIOProtocol):
 
     def handle_parser_exception(self) -> None:
         sent = self.conn.close_sent
-        _invalid.warning("what comes from the client at %s breaks the protocol of WebSockets: closed (%s)", _client(self), sent)
+        client = _client(self)
+        _invalid.warning(
+            "what comes from the client at %s breaks the protocol of WebSockets: closed (%s)", client, sent, client=client
+        )
         super().handle_parser_exception()
 
 

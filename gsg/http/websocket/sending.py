@@ -75,7 +75,7 @@ class Sender:
                 await self._socket.send_bytes(message)
         except (WebSocketDisconnect, RuntimeError) as error:
             # Starlette and uvicorn say with a RuntimeError that the connection was closed. The reader is about to see it.
-            log.info("a client at %s is gone: %s", self._client, error)
+            log.info("a client at %s is gone: %s", self._client, error, extra={"client": self._client})
             self.left = True
 
     def _message(self, reply: Reply) -> bytes:

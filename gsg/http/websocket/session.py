@@ -19,6 +19,7 @@ from ...subscriptions.backlog import Pool, check_limit
 from ...subscriptions.live import LiveSubscription
 from ...tuples.audiences import audience_of
 from ...tuples.terms import term
+from ...wire.known_doors import KnownDoors
 from ..protocol import (
     BYTES_PER_PLACE,
     MAX_KEYS,
@@ -27,6 +28,7 @@ from ..protocol import (
     ROWS_PER_MESSAGE,
     UNANSWERED,
     AskChannel,
+    AskDoors,
     AskDrawing,
     AskHoldings,
     AskKeys,
@@ -34,6 +36,7 @@ from ..protocol import (
     AskTopics,
     AskWhy,
     Done,
+    Doors,
     Drawing,
     Ended,
     Explain,
@@ -111,6 +114,8 @@ class Session:
         self._places = asyncio.Semaphore(UNANSWERED)
         self._asking = asyncio.Lock()
         """Held while one of _QUESTIONS is answered."""
+        self._telling_doors: asyncio.Task[None] | None = None
+        """Where the client has asked for them."""
         self._size_bytes = 0
         """Of the last message; in text, its characters."""
 
@@ -131,6 +136,8 @@ class Session:
                         tasks.create_task(self._carry_out(request, self._size_bytes, places, tasks))
                 finally:
                     self._sender.left = True
+                    if self._telling_doors is not None:
+                        self._telling_doors.cancel()
                     for subscription in list(self._subscriptions.values()):
                         if subscription is not None:
                             await subscription.close()
@@ -148,7 +155,8 @@ class Session:
                 code = message.get("code")
                 self.lost = code == 1006 or (code == 1005 and "reason" not in message)
                 if self.lost:
-                    log.info("a client at %s is gone without a word: it died, or did not answer and was cut off", self._client)
+                    why = "it died, or did not answer and was cut off"
+                    log.info("a client at %s is gone without a word: %s", self._client, why, extra={"client": self._client})
                 return None
             text = message.get("text")
             said: bytes | str = message["bytes"] if text is None else text
@@ -156,7 +164,8 @@ class Session:
             try:
                 return self._sender.form.decode(said)
             except NotARequest as error:
-                _no_requests.warning("a client at %s sent what is no request: %s", self._client, ascii(str(error))[1:-1])
+                client, why = self._client, ascii(str(error))[1:-1]
+                _no_requests.warning("a client at %s sent what is no request: %s", client, why, client=client)
                 await self._sender.send(failed(error.request, error.told()))
 
     async def _carry_out(self, request: Request, size_bytes: int, places: int, tasks: asyncio.TaskGroup) -> None:
@@ -174,7 +183,7 @@ class Session:
             reply = failed(request.request, error)
         except Exception:
             # A defect of ours: it costs this request, and none of what else the client has.
-            log.exception("a request of a client at %s failed", self._client)
+            log.exception("a request of a client at %s failed", self._client, extra={"client": self._client})
             reply = failed(
                 request.request, RemoteError("this peer failed at the request, and its log says how: please report that")
             )
@@ -221,6 +230,11 @@ class Session:
                 if len(request.keys) > most:
                     raise LocalError(f"{len(request.keys)} keys asked about at once; expected at most {most}")
                 return Keys(number, await self._peer.inside.keys(request.keys, find=request.find))
+            case AskDoors():
+                if self._telling_doors is not None:
+                    raise LocalError("this client is told of other peers' doors already; expected AskDoors once on a connection")
+                self._telling_doors = tasks.create_task(self._tell_doors(number, self._peer.known_doors))
+                return None
             case PublishEvents():
                 self._allowance.publish(len(request.events), size_bytes, asyncio.get_running_loop().time())
                 return Done(number, await self._channel.publish(request))
@@ -269,6 +283,16 @@ class Session:
     async def _tell_events(self, number: int, subscription: ChannelClientSubscription | TopicClientSubscription) -> None:
         await subscription.send_to(self._sender)
         self._subscriptions.pop(number, None)
+
+    async def _tell_doors(self, number: int, known: KnownDoors) -> None:
+        host, told = self._client.rpartition(":")[0], None
+        with known.watch() as changed:
+            while True:
+                changed.clear()
+                if (urls := known.told_to(host)) != told:
+                    await self._sender.send(Doors(number, urls))
+                    told = urls
+                await changed.wait()
 
     def _check_number(self, number: int) -> None:
         if number in self._subscriptions:
@@ -325,6 +349,6 @@ class Session:
 
 async def report(number: int, peer: Peer) -> Report:
     """How a peer and those it knows are doing."""
-    peers = await peer.status()
+    peers, silent = await peer.survey()
     shares = peer.shares()
-    return Report(number, peers, [shares.get(status.peer, 0.0) for status in peers])
+    return Report(number, peers, [shares.get(status.peer, 0.0) for status in peers], silent)

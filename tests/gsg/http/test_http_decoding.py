@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import connect as websocket
 
 import gsg
-from gsg import Client
+from gsg import AsyncClient
 from gsg.http.door import HttpDoor
 from gsg.http.protocol import Dropped, Ended, OutOfDate, Rows, Subscribed, UpToDate
 from gsg.http.websocket.decoding import NotARequest, decode
@@ -82,7 +82,7 @@ def test_every_message_is_a_request_or_told_what_it_lacks(message: bytes | str) 
     assert problem is None or "expected" in problem
 
 
-async def test_numbers_and_truths_of_json_are_the_literals_that_they_are(door: HttpDoor, client: Client) -> None:
+async def test_numbers_and_truths_of_json_are_the_literals_that_they_are(door: HttpDoor, client: AsyncClient) -> None:
     asked = await client.subscribe("(?x, is, ?y)")
     async with websocket(endpoint(door)) as socket:
         await socket.send('[1, 1, [["a", [1, "is"], 21.5], ["b", [1, "is"], true], ["c", [1, "is"], 36893488147419103232]]]')
@@ -98,7 +98,7 @@ async def test_numbers_and_truths_of_json_are_the_literals_that_they_are(door: H
     assert rows["c"] == 36893488147419103232
 
 
-async def test_doubles_that_only_msgpack_has_are_literals_too(door: HttpDoor, client: Client) -> None:
+async def test_doubles_that_only_msgpack_has_are_literals_too(door: HttpDoor, client: AsyncClient) -> None:
     asked = await client.subscribe("(?x, is, ?y)")
     async with websocket(endpoint(door)) as socket:
         await socket.send(pack([1, 1, [["n", gsg.Symbol("is"), math.nan], ["i", gsg.Symbol("is"), -math.inf]]]))
@@ -146,7 +146,7 @@ def mutated(rng: Random) -> bytes | str:
 
 @pytest.mark.parametrize("seed", range(2))
 async def test_500_messages_are_answered_each_and_what_was_subscribed_to_before_goes_on(
-    door: HttpDoor, client: Client, seed: int, caplog: pytest.LogCaptureFixture
+    door: HttpDoor, client: AsyncClient, seed: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     rng = Random(seed)
     async with websocket(endpoint(door)) as socket:

@@ -12,7 +12,7 @@ from doors import DECODE, endpoint, still_serves
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket
 
-from gsg import Client, LiveSubscription, Overrun, Peer
+from gsg import AsyncClient, LiveSubscription, Overrun, Peer
 from gsg.http.door import HttpDoor
 from gsg.http.protocol import AskReport, Dropped, Ended, Rows, Subscribe, Subscribed, UpToDate
 
@@ -58,7 +58,7 @@ async def read_until(subscription: LiveSubscription, word: str) -> None:
             last = str((await subscription.batch(9))[-1][1]["x"])
 
 
-async def test_rows_are_the_answer_where_the_oldest_differences_went_unread(client: Client, door: HttpDoor) -> None:
+async def test_rows_are_the_answer_where_the_oldest_differences_went_unread(client: AsyncClient, door: HttpDoor) -> None:
     subscription = await client.subscribe("(?x)", overflow="drop_oldest", limit=2)
     # They come together, before anything can be sent.
     await door._peer.insert([(number,) for number in range(10)])

@@ -145,3 +145,16 @@ def test_more_keys_than_one_question_may_have_are_refused() -> None:
                 await answer_of(link, answer, Done)
 
     simulate(work, seed=24, size=2)
+
+
+def test_of_an_interval_that_is_no_key_nothing_is_told_and_nothing_fails(caplog: pytest.LogCaptureFixture) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        one, other = peers
+
+        for position in (-1, 300):
+            nowhere = (3, position, Interval(7))
+            await one._parts.exchange.ask(other.contact, lambda request, key=nowhere: AskFacts(request, [key], [1]), Done)
+
+        assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+
+    simulate(work, seed=1, size=2)
