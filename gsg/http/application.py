@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from http import HTTPStatus
 from typing import TypeAlias
 
 import msgspec
@@ -17,6 +18,7 @@ from .json.endpoints import AS_JSON, documents, json_operations
 from .metrics import metrics
 from .operations import Endpoint, Operation, Services
 from .probes import probes
+from .problems import answering, problem
 from .serving.principals import Principal, Role, principal_of
 from .sparql.endpoint import sparql_operations
 from .websocket.session import report
@@ -29,7 +31,14 @@ _WEBSOCKET = "publish and subscribe; use the command gsg, or gsg.connect() in Py
 def operations(services: Services) -> list[Operation]:
     """All that the door does over HTTP."""
     table = [
-        Operation("GET", "/status", Role.READ, "how this peer and those it knows are doing, as JSON", _status(services), AS_JSON),
+        Operation(
+            "GET",
+            "/status",
+            Role.READ,
+            "how this peer and those it knows are doing, as JSON",
+            answering(_status(services)),
+            AS_JSON,
+        ),
         *sparql_operations(services),
         *json_operations(services),
         *probes(services),
@@ -74,7 +83,7 @@ def _dispatch(methods: dict[str, Operation]) -> Endpoint:
 def _refusal(principal: Principal, role: Role) -> Response | None:
     if principal.has(role):
         return None
-    return PlainTextResponse(f"this takes the role {role.value}, which {principal.name or 'nobody'} does not have\n", 403)
+    return problem(HTTPStatus.FORBIDDEN, f"this takes the role {role.value}, which {principal.name or 'nobody'} does not have")
 
 
 def _status(services: Services) -> Endpoint:

@@ -9,10 +9,13 @@ from starlette.responses import PlainTextResponse, Response
 
 from ..errors import DoorClosed, Refused
 from ..monitoring.exposition import Exposition
-from .operations import Operation, Services
+from .operations import NOT_DESCRIBED, Described, Operation, Services
 from .serving.principals import Role
 
 UNAVAILABLE = 503
+DESCRIBED = Described(
+    answers={"text/plain": None, "application/openmetrics-text": None}, failures={"text/plain": None, **NOT_DESCRIBED.failures}
+)
 
 
 def metrics(services: Services) -> Operation:
@@ -29,4 +32,4 @@ def metrics(services: Services) -> Operation:
             return PlainTextResponse(f"{error}\n", UNAVAILABLE)
         return Response(body, media_type=media_type)
 
-    return Operation("GET", "/metrics", Role.READ, "this peer's figures for Prometheus, or as OpenMetrics", scrape)
+    return Operation("GET", "/metrics", Role.READ, "this peer's figures for Prometheus, or as OpenMetrics", scrape, DESCRIBED)

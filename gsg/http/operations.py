@@ -17,6 +17,8 @@ from ..peer import Peer
 from ..quotas import Allowance
 from ..subscriptions.backlog import Pool
 from .json.streams import Streams
+from .problems import MEDIA_TYPE as PROBLEM
+from .problems import ProblemDetails
 from .serving.bodies import Bodies
 from .serving.clients import Clients
 from .serving.principals import Role
@@ -54,15 +56,22 @@ class Described(NamedTuple):
     """What programs read of an operation (gsg/http/json/openapi.py): types that msgspec knows."""
 
     parameters: Mapping[str, tuple[Any, object]] = {}  # Any: a type, or a union of some
-    """Of its query: type and default of each; MISSING where it has to be given."""
+    """Of its query: type and default of each; MISSING where it has to be given, OPTIONAL where leaving it out says something else
+    than any value."""
     bodies: Mapping[str, Any] = {}  # Any: as above
-    """What it takes, by media type; what comes line by line is of the type of a line."""
+    """What it takes, by media type; what comes line by line is of the type of a line. None for what has no schema."""
     answers: Mapping[str, Any] = {}  # Any: as above
-    """What it answers, by media type; None for what has no schema."""
+    """What it answers, by media type; None as above."""
+    statuses: Mapping[int, str] = {200: "done"}
+    """With which statuses it answers so, and what each means; 204 is without content, as is 201."""
+    failures: Mapping[str, Any] = {PROBLEM: ProblemDetails}  # Any: as above
+    """What it says otherwise, by media type."""
 
 
 MISSING: Final = object()
 """In the place of a default."""
+OPTIONAL: Final = object()
+"""The same."""
 NOT_DESCRIBED: Final = Described()
 
 

@@ -7,16 +7,25 @@ at Kubernetes' own servers.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from ..errors import DoorClosed
 from ..monitoring.health import Checks, as_dict, as_text, failing, live_checks, ready_checks, startup_checks
-from .operations import Endpoint, Operation, Services
+from .operations import Described, Endpoint, Operation, Services
 from .serving.principals import Role, principal_of
 
 OK, BAD_REQUEST, UNAVAILABLE = 200, 400, 503
+TEXT, JSON = "text/plain", "application/json"
+DESCRIBED = Described(
+    {"verbose": (bool, False), "exclude": (list[str], [])},
+    answers={TEXT: None, JSON: dict[str, Any]},  # Any: JSON
+    statuses={OK: "so it is", UNAVAILABLE: "so it is not"},
+    failures={TEXT: None},
+)
 _NO_STORE = {"cache-control": "no-store"}
 
 
@@ -27,7 +36,9 @@ def probes(services: Services) -> list[Operation]:
         "readyz": ("whether it serves as it should (503: not); ?verbose lists why", ready_checks),
         "startupz": ("whether it has started (503: not yet)", startup_checks),
     }
-    return [Operation("GET", f"/{name}", None, what, _probe(services, name, checks)) for name, (what, checks) in said.items()]
+    return [
+        Operation("GET", f"/{name}", None, what, _probe(services, name, checks), DESCRIBED) for name, (what, checks) in said.items()
+    ]
 
 
 def _probe(services: Services, name: str, checks_of: Checks) -> Endpoint:
@@ -48,7 +59,7 @@ def _probe(services: Services, name: str, checks_of: Checks) -> Endpoint:
             if details:
                 told["peers"] = state.peers
                 told["stale_feeds"] = state.stale_feeds
-            return Response(msgspec.json.encode(told), status, _NO_STORE, "application/json")
+            return Response(msgspec.json.encode(told), status, _NO_STORE, JSON)
         verbose = request.query_params.get("verbose", "false") != "false"
         return PlainTextResponse(as_text(name, checks, exclude, verbose=verbose, details=details), status, _NO_STORE)
 

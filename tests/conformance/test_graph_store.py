@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import pyoxigraph
 import pytest
-from requests_to import Answered, request
+from plain_http import Answer, request
 
 from gsg import Peer
 from gsg.http.door import HttpDoor
@@ -37,7 +37,7 @@ async def door() -> AsyncIterator[HttpDoor]:
 
 async def ask(
     door: HttpDoor, method: str, path: str, body: str | None = None, content_type: str = TURTLE, **headers: str
-) -> Answered:
+) -> Answer:
     said: dict[str, str] = {"Content-Type": content_type} if body is not None else {}
     return await request(door, method, f"/graph{path}", body, said | headers)
 

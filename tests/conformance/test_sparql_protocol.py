@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 
 import pytest
-from requests_to import Answered, Fields, request, url_with
+from plain_http import Answer, Fields, request, url_with
 
 from gsg import Peer
 from gsg.http.door import HttpDoor
@@ -46,7 +46,7 @@ class Asked:
     body: bytes | str | Fields | None = None
     accept: str = ""
 
-    async def answer(self, door: HttpDoor) -> Answered:
+    async def answer(self, door: HttpDoor) -> Answer:
         headers: dict[str, str] = {}
         if self.content_type:
             headers["Content-Type"] = self.content_type

@@ -100,6 +100,14 @@ class TopicSize(Struct, frozen=True):
     members: float
 
 
+class SilentPeer(Struct, frozen=True):
+    """A peer that did not say how it is."""
+
+    peer: str
+    address: str
+    why: str
+
+
 class _Object(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag=lambda name: name.lower()):
     id: NUMBER
 
@@ -132,6 +140,8 @@ class Report(_Object, frozen=True):
     """How the peers are, this one first: the fields of PeerStatus, and ``share``, the fraction of all keys that each has."""
 
     peers: list[dict[str, Any]]  # Any: numbers, texts, and the counts by name
+    silent: list[SilentPeer]
+    """Those that did not say."""
 
 
 class AskWhy(_Object, frozen=True, tag="ask_why"):
@@ -169,7 +179,8 @@ def _topics(told: protocol.Topics) -> Topics:
 
 
 def _report(told: protocol.Report) -> Report:
-    return Report(id=told.request, peers=told.as_dict()["peers"])
+    silent = [SilentPeer(one.peer.hex(), one.address, one.why) for one in told.silent]
+    return Report(id=told.request, peers=told.as_dict()["peers"], silent=silent)
 
 
 # --- what is derived ----------------------------------------------------------------------------------------------------------
@@ -351,5 +362,6 @@ ANSWERS: Final[Mapping[type[Struct], tuple[type[Struct], ...]]] = {
     protocol.PublishTopic: (protocol.Done,),
     protocol.SubscribeTopic: (protocol.Subscribed, protocol.TopicEvents, protocol.Dropped, protocol.Ended),
     protocol.AskTopics: (protocol.Topics,),
+    protocol.AskDoors: (protocol.Doors,),
 }
 """What each request is answered by, where it is not Failed."""

@@ -5,55 +5,77 @@ https://spec.openapis.org/oas/v3.1.1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ..operations import MISSING, Operation
-from ..problems import MEDIA_TYPE, ProblemDetails
+from ..operations import MISSING, OPTIONAL, Operation
 from .schemas import about, schemas_of
 
 VERSION: Final = "3.1.1"
 
 
+_NAME: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
+"""A part of a path that is any, as Starlette has it."""
+_CONTENT: Final = {200, 503}
+"""Statuses whose answers have a body that is described."""
+
+
 def openapi(table: Sequence[Operation]) -> dict[str, Any]:  # Any: JSON
     """The document."""
-    types = [ProblemDetails, *(each for operation in table for each in _types(operation))]
-    found, components = schemas_of(types)
+    found, components = schemas_of(kind for operation in table for kind in _types(operation))
+    # In the order of _types.
     schemas = iter(found)
-    problem = {MEDIA_TYPE: {"schema": next(schemas)}}
     paths: dict[str, dict[str, Any]] = {}
     for operation in table:
-        described = operation.described
-        # In the order of _types.
-        parameters = [_parameter(name, next(schemas), default) for name, (_, default) in described.parameters.items()]
-        bodies = {media: {"schema": next(schemas)} for media in described.bodies}
-        answers = {
-            media: {"schema": {"type": "string"} if kind is None else next(schemas)} for media, kind in described.answers.items()
-        }
-        told: dict[str, Any] = {
-            "operationId": f"{operation.method.lower()}{operation.path.replace('/', '_').replace('.', '_')}",
-            "summary": operation.summary,
-            "responses": {
-                "200": {"description": "done", **({"content": answers} if answers else {})},
-                "default": {"description": "a problem (RFC 9457)", "content": problem},
-            },
-        }
-        if operation.role is not None:
-            told["description"] = f"Takes the role {operation.role.value}."
-        if parameters:
-            told["parameters"] = parameters
-        if bodies:
-            told["requestBody"] = {"required": True, "content": bodies}
-        paths.setdefault(operation.path, {})[operation.method.lower()] = told
+        paths.setdefault(_NAME.sub(r"{\1}", operation.path), {})[operation.method.lower()] = _told(operation, schemas)
     return {"openapi": VERSION, "info": about(), "paths": paths, "components": {"schemas": components}}
 
 
-def _types(operation: Operation) -> list[Any]:  # Any: types, or unions of some
+def _types(operation: Operation) -> Iterator[Any]:  # Any: types, or unions of some
     described = operation.described
-    parameters = [kind for kind, _ in described.parameters.values()]
-    return [*parameters, *described.bodies.values(), *(kind for kind in described.answers.values() if kind is not None)]
+    yield from (kind for kind, _ in described.parameters.values())
+    for content in (described.bodies, described.answers, described.failures):
+        yield from (kind for kind in content.values() if kind is not None)
+
+
+def _told(operation: Operation, schemas: Iterator[Any]) -> dict[str, Any]:  # Any: JSON Schema, JSON
+    described = operation.described
+    parameters = [_named(name) for name in _NAME.findall(operation.path)]
+    parameters += [_parameter(name, next(schemas), default) for name, (_, default) in described.parameters.items()]
+    bodies, answers = _content(described.bodies, schemas), _content(described.answers, schemas)
+    responses = {
+        str(status): {"description": meaning, **({"content": answers} if answers and status in _CONTENT else {})}
+        for status, meaning in described.statuses.items()
+    }
+    responses["default"] = {"description": "what went wrong", "content": _content(described.failures, schemas)}
+    told: dict[str, Any] = {
+        "operationId": _identifier(operation),
+        "summary": operation.summary,
+        "responses": responses,
+    }
+    if operation.role is not None:
+        told["description"] = f"Takes the role {operation.role.value}."
+    if parameters:
+        told["parameters"] = parameters
+    if bodies:
+        told["requestBody"] = {"required": True, "content": bodies}
+    return told
+
+
+def _identifier(operation: Operation) -> str:
+    path = _NAME.sub(r"\1", operation.path)
+    return re.sub(r"\W+", "_", operation.method.lower() + path)
+
+
+def _content(kinds: Mapping[str, Any], schemas: Iterator[Any]) -> dict[str, Any]:  # Any: types; JSON Schema
+    return {media: {"schema": {} if kind is None else next(schemas)} for media, kind in kinds.items()}
+
+
+def _named(name: str) -> dict[str, Any]:  # Any: JSON Schema
+    return {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
 
 
 def _parameter(name: str, schema: dict[str, Any], default: object) -> dict[str, Any]:  # Any: JSON Schema
-    known = {} if default is MISSING else {"default": default}
+    known = {} if default is MISSING or default is OPTIONAL else {"default": default}
     return {"name": name, "in": "query", "required": default is MISSING, "schema": {**schema, **known}}

@@ -22,6 +22,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ...errors import BadTerm, LocalError
+from ...languages.results import rdf_terms
+from ...languages.results.json_format import json_term
 from ...tuples.terms import (
     IRI,
     XSD_BOOLEAN,
@@ -34,16 +36,11 @@ from ...tuples.terms import (
     Symbol,
     Term,
     Variable,
-    n3,
 )
 from ..protocol import Said
 
 MAX_SAFE_INTEGER = 2**53 - 1
 """The largest integer that readers who have doubles alone read exactly (RFC 8259, section 6; JavaScript has this name for it)."""
-SYMBOL_DATATYPE = "urn:x-gsg:symbol"
-"""In SPARQL's form, that of a symbol, which RDF does not have."""
-TERM_DATATYPE = "urn:x-gsg:term"
-"""In SPARQL's form, that of a compound, a list or a variable, which is written as in a script."""
 
 
 class TermForm(StrEnum):
@@ -133,9 +130,9 @@ def _of_sparql(found: TermObject) -> Term:
             return IRI(found.value)
         case "bnode":
             return BlankNode(found.value)
-        case "literal" | "typed-literal" if found.datatype == SYMBOL_DATATYPE:
+        case "literal" | "typed-literal" if found.datatype == rdf_terms.SYMBOL:
             return Symbol(found.value)
-        case "literal" | "typed-literal" if found.datatype == TERM_DATATYPE:
+        case "literal" | "typed-literal" if found.datatype == rdf_terms.TERM:
             raise _no_term(found, "a compound, list or variable in plain form, which is read again")
         case "literal" | "typed-literal":
             return Literal(found.value, found.datatype, found.language)
@@ -203,26 +200,4 @@ _PLAIN: Mapping[type, Callable[[Any], object]] = {  # Any: each takes the type t
 }
 
 
-def sparql(value: Term) -> Any:  # Any: as above
-    """A term as in SPARQL 1.1 Query Results JSON Format, section 3.2.2. Kinds that RDF does not have are literals of datatypes of
-    ours."""
-    match value:
-        case IRI():
-            return {"type": "uri", "value": value.value}
-        case BlankNode():
-            return {"type": "bnode", "value": value.label}
-        case str():
-            return {"type": "literal", "value": value}
-        case int():
-            return {"type": "literal", "value": str(value), "datatype": XSD_INTEGER}
-        case Literal() if value.language:
-            return {"type": "literal", "value": value.lexical, "xml:lang": value.language}
-        case Literal():
-            return {"type": "literal", **_typed(value.lexical, value.datatype)}
-        case Symbol():
-            return {"type": "literal", "value": value.name, "datatype": SYMBOL_DATATYPE}
-        case _:
-            return {"type": "literal", "value": n3(value), "datatype": TERM_DATATYPE}
-
-
-WRITERS: Mapping[TermForm, Callable[[Term], Any]] = {TermForm.PLAIN: plain, TermForm.SPARQL: sparql}  # Any: as above
+WRITERS: Mapping[TermForm, Callable[[Term], Any]] = {TermForm.PLAIN: plain, TermForm.SPARQL: json_term}  # Any: as above

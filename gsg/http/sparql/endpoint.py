@@ -29,6 +29,7 @@ from ..operations import Operation, Services, client_of
 from ..problems import AGAIN_S, answering, problem
 from ..serving.principals import Role, principal_of
 from .answering import Questions, solutions_of
+from .described import GET_SPARQL, POST_SPARQL
 from .description import description
 from .graph_store import graph_operations
 from .graphs import GRAPH_TYPES, written
@@ -58,8 +59,15 @@ def sparql_operations(services: Services) -> list[Operation]:
     updates = Updates(services.peer, questions)
     endpoint = SparqlEndpoint(services, questions, updates)
     return [
-        Operation("GET", "/sparql", Role.READ, "a SPARQL query, answered once, or as its rows change", answering(endpoint.get)),
-        Operation("POST", "/sparql", None, "a SPARQL query or update", answering(endpoint.post)),
+        Operation(
+            "GET",
+            "/sparql",
+            Role.READ,
+            "a SPARQL query, answered once, or as its rows change",
+            answering(endpoint.get),
+            GET_SPARQL,
+        ),
+        Operation("POST", "/sparql", None, "a SPARQL query or update", answering(endpoint.post), POST_SPARQL),
         *graph_operations(services, questions, updates),
     ]
 

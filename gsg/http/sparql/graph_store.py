@@ -24,6 +24,7 @@ from ..operations import Operation, Services, client_of
 from ..problems import answering, problem
 from ..serving.principals import Role
 from .answering import Found, Questions
+from .described import of_graph_operation
 from .graph_requests import PATH, Graph, graph_of
 from .graphs import DATASET_TYPES, GRAPH_TYPES, of_graph, read_graph, written
 from .requests import TIMEOUT_S, BadRequest
@@ -42,7 +43,7 @@ def graph_operations(services: Services, questions: Questions, updates: Updates)
     store = GraphStore(services, questions, updates)
     what = "a graph, in any format of RDF"
     return [
-        Operation(method, path, role, summary, answering(endpoint))
+        Operation(method, path, role, summary, answering(endpoint), of_graph_operation(method, is_named=path != PATH))
         for path in (PATH, PATH + "/{name:path}")
         for method, role, summary, endpoint in (
             ("GET", Role.READ, what, store.get),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from answers import asked
+from plain_http import request
 
 from gsg import Peer
 from gsg.http.door import HttpDoor
@@ -19,50 +17,61 @@ pytestmark = pytest.mark.waits
 
 @pytest.mark.parametrize("target", ["/livez", "/readyz", "/startupz"])
 async def test_a_peer_that_is_well_says_ok(door: HttpDoor, target: str) -> None:
-    assert await asked(door, target) == (200, "text/plain; charset=utf-8", "ok\n")
+    answer = await request(door, "GET", target)
+
+    assert (answer.status, answer.media_type, answer.text) == (200, "text/plain; charset=utf-8", "ok\n")
 
 
 async def test_checks_are_listed_where_that_is_asked_for(door: HttpDoor) -> None:
-    status, _, body = await asked(door, "/readyz?verbose")
+    answer = await request(door, "GET", "/readyz?verbose")
 
-    assert status == 200
-    assert body.splitlines() == [
+    lines = answer.text.splitlines()
+    assert answer.status == 200
+    assert lines == [
         "[+]work ok: goes on",
         "[+]overlay ok: entered",
         "[+]doors ok: open: http",
-        body.splitlines()[3],
+        lines[3],
         "[+]peers ok: alone, as it was told to join nobody",
         "[+]disk ok: takes changes",
         "[+]handover ok: done",
         "[+]feeds ok: none stale",
         "readyz check passed",
     ]
-    assert body.splitlines()[3].startswith("[+]loop ok: turns ")
+    assert lines[3].startswith("[+]loop ok: turns ")
 
 
 async def test_a_door_that_does_not_stand_makes_a_peer_not_ready_and_not_dead(door: HttpDoor) -> None:
     door._peer.doors.expect("pedro")
 
-    ready, started, live = [await asked(door, target) for target in ("/readyz", "/startupz", "/livez")]
+    ready, started, live = [await request(door, "GET", target) for target in ("/readyz", "/startupz", "/livez")]
 
     assert (ready.status, started.status, live.status) == (503, 503, 200)
-    assert "[-]doors failed: not open: pedro\n" in ready.body
-    assert ready.body.endswith("readyz check failed\n")
-    assert (await asked(door, "/readyz?exclude=doors")).status == 200
+    assert "[-]doors failed: not open: pedro\n" in ready.text
+    assert ready.text.endswith("readyz check failed\n")
+    assert (await request(door, "GET", "/readyz?exclude=doors")).status == 200
 
 
 async def test_programs_are_told_in_json(door: HttpDoor) -> None:
     door._peer.doors.expect("pedro")
 
-    status, media_type, body = await asked(door, "/readyz", accept="application/json")
+    answer = await request(door, "GET", "/readyz", headers={"accept": "application/json"})
 
-    told = json.loads(body)
-    assert (status, media_type, told["ok"], told["peers"], told["stale_feeds"]) == (503, "application/json", False, 1, 0)
+    told = answer.json
+    assert (answer.status, answer.media_type, told["ok"], told["peers"], told["stale_feeds"]) == (
+        503,
+        "application/json",
+        False,
+        1,
+        0,
+    )
     assert {"name": "doors", "ok": False, "detail": "not open: pedro", "grade": "critical"} in told["checks"]
 
 
 async def test_a_check_that_there_is_not_is_named(door: HttpDoor) -> None:
-    assert await asked(door, "/livez?exclude=disk") == (
+    answer = await request(door, "GET", "/livez?exclude=disk")
+
+    assert (answer.status, answer.media_type, answer.text) == (
         400,
         "text/plain; charset=utf-8",
         "no check of livez is called 'disk'; expected one of loop, work\n",
@@ -102,9 +111,9 @@ async def test_a_peer_that_was_stopped_before_its_door_says_so() -> None:
     async with Peer() as peer:
         pass
     async with HttpDoor(peer, port=0) as door:
-        answers = [await asked(door, target) for target in ("/livez", "/metrics")]
+        answers = [await request(door, "GET", target) for target in ("/livez", "/metrics")]
 
-    assert [(each.status, each.body.partition(";")[0]) for each in answers] == [(503, "this peer is not running")] * 2
+    assert [(each.status, each.text.partition(";")[0]) for each in answers] == [(503, "this peer is not running")] * 2
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from doors import endpoint
+from websockets.asyncio.client import connect
+
+from gsg.http.door import HttpDoor
+from gsg.http.json.form import SUBPROTOCOL
 
 PROTOCOL = Path(__file__).resolve().parents[4] / "docs" / "protocol"
 
@@ -16,6 +24,8 @@ _PLACES = {
     "<peer>": re.compile(r"[0-9a-f]{40}"),
     "<text>": re.compile(r"(?s).+"),
 }
+PATIENCE_S = 10
+"""After this, what should have come by then is missing."""
 MORE = "..."
 """A name by which an object says that it may have others besides."""
 
@@ -46,3 +56,18 @@ def by_id(messages: list[Any]) -> dict[int, list[Any]]:
     for message in messages:
         found[message["id"]].append(message)
     return found
+
+
+async def replay(door: HttpDoor, name: str) -> list[tuple[Any, list[Any]]]:
+    """Each exchange of a file, and what a peer answers to it, as far as it does."""
+    replayed = []
+    async with connect(endpoint(door), subprotocols=[SUBPROTOCOL]) as socket:  # type: ignore[list-item]  # a name is a str
+        for exchange in exchanges(name):
+            await socket.send(exchange.get("send_text") or json.dumps(exchange["send"]))
+            found: list[Any] = []
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_S):
+                    while len(found) < len(exchange["receive"]):
+                        found.append(json.loads(await socket.recv()))
+            replayed.append((exchange, found))
+    return replayed

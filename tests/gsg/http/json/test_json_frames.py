@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from contextlib import suppress
 
 import pytest
-from doors import endpoint
-from frames import by_id, exchanges, fits
-from websockets.asyncio.client import connect
+from frames import by_id, exchanges, fits, replay
 
 from gsg.http.door import HttpDoor
-from gsg.http.json.form import SUBPROTOCOL
 from gsg.http.json.messages import ANSWERS, REPLIES, REQUESTS, object_name
-
-PATIENCE_S = 10
-"""After this, what should have come by then is missing."""
 
 
 async def test_a_peer_answers_as_the_frames_say(door: HttpDoor) -> None:
-    wrong = []
-    async with connect(endpoint(door), subprotocols=[SUBPROTOCOL]) as socket:  # type: ignore[list-item]  # a name is a str
-        for exchange in exchanges("frames.jsonl"):
-            await socket.send(exchange.get("send_text") or json.dumps(exchange["send"]))
-            found: list[object] = []
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PATIENCE_S):
-                    while len(found) < len(exchange["receive"]):
-                        found.append(json.loads(await socket.recv()))
-            if not fits(by_id(exchange["receive"]), by_id(found)):
-                wrong.append((exchange["about"], found))
+    replayed = await replay(door, "frames.jsonl")
 
+    wrong = [(exchange["about"], found) for exchange, found in replayed if not fits(by_id(exchange["receive"]), by_id(found))]
     assert not wrong, json.dumps(wrong)
 
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 from doors import still_serves
-from plain_http import connected, request
+from plain_http import Answer, connected, request
 
 import gsg
 from gsg import Client, Peer, PeerUnreachable
@@ -20,6 +20,7 @@ from gsg.quotas import Quota, Quotas
 pytestmark = pytest.mark.waits
 
 ON = {"symbol": "on"}
+JSON = "application/json"
 LINES = "application/x-ndjson"
 
 
@@ -29,13 +30,18 @@ async def held(client: Client, query: str = "(?x, on)") -> list[str]:
         return sorted(str(row["x"]) for row in subscription.rows())
 
 
+async def send(door: HttpDoor, method: str, path: str, body: object, media: str = JSON) -> Answer:
+    """What is answered to a body of this kind."""
+    return await request(door, method, path, body, {"content-type": media})
+
+
 async def test_facts_come_and_go_and_events_pass(door: HttpDoor, client: Client) -> None:
     subscription = await client.subscribe("(?x, on)")
 
-    inserted = await request(door, "POST", "/facts", [["a", ON], ["b", ON]])
-    again = await request(door, "POST", "/facts", {"tuples": [["a", ON]]})
-    retracted = await request(door, "DELETE", "/facts", [["b", ON]])
-    notified = await request(door, "POST", "/events", [["c", ON]])
+    inserted = await send(door, "POST", "/facts", [["a", ON], ["b", ON]])
+    again = await send(door, "POST", "/facts", {"tuples": [["a", ON]]})
+    retracted = await send(door, "DELETE", "/facts", [["b", ON]])
+    notified = await send(door, "POST", "/events", [["c", ON]])
 
     assert [answer.json for answer in (inserted, again, retracted, notified)] == [
         {"count": 2},
@@ -52,12 +58,12 @@ async def test_facts_may_be_for_named_readers(door: HttpDoor, client: Client) ->
     here = (await client.report()).peers[0].peer.hex()
 
     for path, body in (("/facts", {"tuples": [["a", ON]], "audience": ["00" * 20]}), (f"/facts?audience={here}", [["b", ON]])):
-        assert (await request(door, "POST", path, body)).json == {"count": 1}
-    lines = await request(door, "POST", f"/facts?audience={'00' * 20}&audience={here}", b'["c", {"symbol": "on"}]', LINES)
+        assert (await send(door, "POST", path, body)).json == {"count": 1}
+    lines = await send(door, "POST", f"/facts?audience={'00' * 20}&audience={here}", b'["c", {"symbol": "on"}]', LINES)
 
     assert lines.json == {"count": 1, "lines": 1}
     assert await held(client) == ["b", "c"]
-    assert (await request(door, "POST", "/facts?audience=bob", [["a"]])).status == 400
+    assert (await send(door, "POST", "/facts?audience=bob", [["a"]])).status == 400
 
 
 @pytest.mark.parametrize(
@@ -78,7 +84,7 @@ async def test_facts_may_be_for_named_readers(door: HttpDoor, client: Client) ->
 async def test_nothing_is_published_of_what_has_a_mistake_and_its_place_is_said(
     door: HttpDoor, client: Client, body: object, expected: dict[str, object]
 ) -> None:
-    answer = await request(door, "POST", "/facts", body)
+    answer = await send(door, "POST", "/facts", body)
 
     assert (answer.status, answer.headers["content-type"]) == (400, "application/problem+json")
     detail = str(expected.pop("detail"))
@@ -88,16 +94,16 @@ async def test_nothing_is_published_of_what_has_a_mistake_and_its_place_is_said(
 
 
 async def test_a_body_of_another_kind_is_refused_with_those_that_there_are(door: HttpDoor) -> None:
-    answer = await request(door, "POST", "/facts", b"a=b", "application/x-www-form-urlencoded")
+    answer = await send(door, "POST", "/facts", b"a=b", "application/x-www-form-urlencoded")
 
     assert (answer.status, answer.headers["accept-post"]) == (415, "application/json, application/x-ndjson")
     assert "expected Content-Type: application/json (an array of tuples) or application/x-ndjson" in answer.json["detail"]
 
 
 async def test_a_body_that_is_too_large_is_refused_before_it_has_come(door: HttpDoor) -> None:
-    async with connected(door, "POST", "/facts", content_type="application/json", content_length=str(10**12)) as connection:
+    async with connected(door, "POST", "/facts", content_type=JSON, content_length=str(10**12)) as connection:
         declared = await connection.answer()
-    async with connected(door, "POST", "/facts", content_type="application/json", transfer_encoding="chunked") as connection:
+    async with connected(door, "POST", "/facts", content_type=JSON, transfer_encoding="chunked") as connection:
         for _ in range(17):
             await connection.send_part(b" " * 1024 * 1024)
         status, _ = await connection.head()
@@ -110,11 +116,11 @@ async def test_a_body_that_is_too_large_is_refused_before_it_has_come(door: Http
 
 async def test_bodies_of_all_requests_are_bounded_together(door: HttpDoor) -> None:
     door._services.bodies._limit_bytes = 100
-    async with connected(door, "POST", "/facts", content_type="application/json", content_length="90") as slow:
+    async with connected(door, "POST", "/facts", content_type=JSON, content_length="90") as slow:
         slow.writer.write(b"[" + b" " * 80)
         while not door._services.bodies.held_bytes:  # noqa: ASYNC110  # the door has no business telling tests
             await asyncio.sleep(0)
-        other = await request(door, "POST", "/facts", b"[" + b" " * 40 + b"]")
+        other = await send(door, "POST", "/facts", b"[" + b" " * 40 + b"]")
         slow.writer.write(b"        ]")
         answer = await slow.answer()
 
@@ -127,7 +133,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for_any_longer(door: Http
     monkeypatch.setattr(bodies, "BODY_S", 0.01)
     monkeypatch.setattr(publishing, "IDLE_S", 0.01)
 
-    async with connected(door, "POST", "/facts", content_type="application/json", content_length="9") as connection:
+    async with connected(door, "POST", "/facts", content_type=JSON, content_length="9") as connection:
         whole = await connection.answer()
     async with connected(door, "POST", "/facts", content_type=LINES, content_length="9") as connection:
         lines = await connection.answer()
@@ -156,9 +162,9 @@ async def test_lines_are_published_as_they_come(door: HttpDoor, client: Client) 
 async def test_a_line_that_is_no_tuple_is_named_and_those_before_it_were_published(door: HttpDoor, client: Client) -> None:
     good = b'["a", {"symbol": "on"}]\n\n["b", {"symbol": "on"}]\n'
 
-    broken = await request(door, "POST", "/facts", good + b'["c", {"symbol": "on"}\n["d"]\n', LINES)
-    no_term = await request(door, "POST", "/facts", good + b"[{}]\n", LINES)
-    number = await request(door, "POST", "/facts", good + b"7", LINES)
+    broken = await send(door, "POST", "/facts", good + b'["c", {"symbol": "on"}\n["d"]\n', LINES)
+    no_term = await send(door, "POST", "/facts", good + b"[{}]\n", LINES)
+    number = await send(door, "POST", "/facts", good + b"7", LINES)
 
     assert (broken.status, no_term.status, number.status) == (400, 400, 400)
     assert broken.json["detail"].startswith("no tuple: Input data was truncated; expected an array of terms")
@@ -180,7 +186,7 @@ async def test_whoever_goes_on_sending_behind_a_mistake_reads_the_answer(door: H
 
 
 async def test_a_line_without_end_is_refused(door: HttpDoor) -> None:
-    answer = await request(door, "POST", "/facts", b'["a"]\n["' + b"x" * 2_000_000, LINES)
+    answer = await send(door, "POST", "/facts", b'["a"]\n["' + b"x" * 2_000_000, LINES)
 
     assert (answer.status, answer.json["line"]) == (413, 2)
     assert "expected at most 1,048,576: one tuple each" in answer.json["detail"]
@@ -207,9 +213,9 @@ async def test_a_quota_refuses_and_says_when_it_would_not(monkeypatch: pytest.Mo
     allowance = quotas.of_client()
     monkeypatch.setattr(quotas, "of_client", lambda: allowance)
     async with Peer(quotas=quotas) as peer, HttpDoor(peer, port=0) as door:
-        taken = await request(door, "POST", "/events", [["a"]] * 100)
-        refused = await request(door, "POST", "/events", [["a"]])
-        line = await request(door, "POST", "/events", b'["a"]\n', LINES)
+        taken = await send(door, "POST", "/events", [["a"]] * 100)
+        refused = await send(door, "POST", "/events", [["a"]])
+        line = await send(door, "POST", "/events", b'["a"]\n', LINES)
 
     assert (taken.status, refused.status, line.status) == (200, 429, 429)
     assert 90 <= int(refused.headers["retry-after"]) <= 98
@@ -254,7 +260,7 @@ async def test_what_the_network_fails_at_may_be_tried_again(door: HttpDoor, monk
 
     for fails_so in (fails, breaks):
         monkeypatch.setattr("gsg.publisher.caller.Caller.facts", fails_so)
-        answer = await request(door, "POST", "/facts", [["a"]])
+        answer = await send(door, "POST", "/facts", [["a"]])
         if fails_so is fails:
             assert (answer.status, answer.headers["retry-after"], answer.json["detail"]) == (503, "1", "nobody is there")
         else:
@@ -264,7 +270,7 @@ async def test_what_the_network_fails_at_may_be_tried_again(door: HttpDoor, monk
 async def test_one_client_too_many_is_told_so(door: HttpDoor) -> None:
     door._services.clients._most = 0
 
-    stream = await request(door, "POST", "/facts", b'["a"]', LINES)
+    stream = await send(door, "POST", "/facts", b'["a"]', LINES)
     watch = await request(door, "GET", "/watch?query=(%3Fx)")
 
     assert (stream.status, watch.status) == (503, 503)

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gsg.errors import BadTerm, LocalError
-from gsg.http.json.terms import SaidInJson, TermForm, form_of, plain, said, sparql
+from gsg.http.json.terms import SaidInJson, TermForm, form_of, plain, said
+from gsg.languages.results.json_format import json_term
 from gsg.tuples.terms import (
     IRI,
     XSD_BOOLEAN,
@@ -87,7 +88,7 @@ def test_a_term_survives_readers_who_have_doubles_alone(value: Term) -> None:
 
 @given(_constants.map(term))
 def test_a_constant_of_rdf_comes_back_in_the_form_of_sparql(value: Term) -> None:
-    assert term(said(decode(encode(sparql(value))))) == value
+    assert term(said(decode(encode(json_term(value))))) == value
 
 
 @pytest.mark.parametrize(
@@ -112,8 +113,8 @@ def test_terms_look_as_the_page_says(value: object, expected: object) -> None:
 
 
 def test_what_rdf_does_not_have_is_a_literal_in_the_form_of_sparql() -> None:
-    assert sparql(Symbol("on")) == {"type": "literal", "value": "on", "datatype": "urn:x-gsg:symbol"}
-    assert sparql(Compound((Symbol("f"), 1))) == {"type": "literal", "value": "f(1)", "datatype": "urn:x-gsg:term"}
+    assert json_term(Symbol("on")) == {"type": "literal", "value": "on", "datatype": "urn:x-gsg:symbol"}
+    assert json_term(Compound((Symbol("f"), 1))) == {"type": "literal", "value": "f(1)", "datatype": "urn:x-gsg:term"}
 
 
 @pytest.mark.parametrize(

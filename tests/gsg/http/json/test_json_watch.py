@@ -215,7 +215,7 @@ async def test_a_query_that_ends_says_why_and_browsers_are_told_not_to_come_back
         await client.insert([(number,) for number in range(10)])
         *_, ended = await _rest(events.next)
         assert await events.next() is None
-    back = await request(door, "GET", "/watch?query=(%3Fx)", last_event_id=ended.id)
+    back = await request(door, "GET", "/watch?query=(%3Fx)", headers={"last-event-id": ended.id})
 
     assert (ended.name, ended.data["why"]["kind"]) == ("ended", "TooManyTokens")
     assert (back.status, back.body) == (204, b"")

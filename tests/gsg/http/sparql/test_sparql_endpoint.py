@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from requests_to import request, url_with
+from plain_http import request, url_with
 
 import gsg
 from gsg import IRI, Literal, Symbol

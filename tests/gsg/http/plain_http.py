@@ -4,24 +4,38 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from gsg.http.door import HttpDoor
 
+Fields = Mapping[str, str] | list[tuple[str, str]]
+PATIENCE_S = 30
+"""After this, an answer that should have come by then is missing."""
+
 
 class Answer(NamedTuple):
-    """What a peer answers."""
+    """What a peer answers; the names of headers are in lower case."""
 
     status: int
     headers: dict[str, str]
     body: bytes
 
     @property
-    def json(self) -> Any:
+    def media_type(self) -> str:
+        """That of its body, with parameters."""
+        return self.headers["content-type"]
+
+    @property
+    def text(self) -> str:
         """Its body."""
+        return self.body.decode()
+
+    @property
+    def json(self) -> Any:
+        """The same."""
         return json.loads(self.body)
 
 
@@ -35,7 +49,8 @@ class Connection:
     async def head(self) -> tuple[int, dict[str, str]]:
         """Status and headers of an answer."""
         first, *lines = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").strip().split("\r\n")
-        return int(first.split()[1]), dict(line.lower().split(": ", 1) for line in lines)
+        fields = (line.partition(": ") for line in lines)
+        return int(first.split()[1]), {name.lower(): text for name, _, text in fields}
 
     async def answer(self) -> Answer:
         """A whole answer, after which the connection is closed."""
@@ -64,13 +79,24 @@ async def connected(door: HttpDoor, method: str, path: str, **headers: str) -> A
         writer.transport.abort()
 
 
+def url_with(path: str, fields: Fields) -> str:
+    """A path with parameters."""
+    return f"{path}?{urlencode(fields)}"
+
+
 async def request(
-    door: HttpDoor, method: str, path: str, body: bytes | Any = b"", media: str = "application/json", **headers: str
+    door: HttpDoor, method: str, path: str, body: bytes | str | Any = None, headers: Mapping[str, str] | None = None
 ) -> Answer:
-    """What the peer answers to a whole request; a body that is not bytes is sent as JSON."""
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    async with connected(door, method, path, content_type=media, content_length=str(len(data)), **headers) as connection:
-        connection.writer.write(data)
+    """What the peer answers to a whole request, on a connection of its own; what is neither bytes nor a text is sent as JSON."""
+    said = {name.lower().replace("-", "_"): text for name, text in (headers or {}).items()}
+    if isinstance(body, str):
+        body = body.encode()
+    elif body is not None and not isinstance(body, bytes):
+        body, said = json.dumps(body).encode(), {"content_type": "application/json", **said}
+    if body is not None or method in ("POST", "PUT"):
+        said["content_length"] = str(len(body or b""))
+    async with asyncio.timeout(PATIENCE_S), connected(door, method, path, **said) as connection:
+        connection.writer.write(body or b"")
         return await connection.answer()
 
 
@@ -118,7 +144,7 @@ class Events:
 @asynccontextmanager
 async def watching(door: HttpDoor, query: str = "(?x)", last: str = "", **parameters: str) -> AsyncIterator[Events]:
     """The events of a query."""
-    path = f"/watch?{urlencode({'query': query, **parameters})}"
+    path = url_with("/watch", {"query": query, **parameters})
     headers = {"last_event_id": last} if last else {}
     async with connected(door, "GET", path, **headers) as connection:
         status, said = await connection.head()
