@@ -89,7 +89,8 @@ def environment(peer: PeerProcess) -> dict[str, str]:
 def here(peer: PeerProcess) -> Callable[[str], str]:
     """Puts the running peer's addresses in the place of the default ones."""
     pedro_port = peer.pedro.rpartition(":")[2]
-    return lambda text: text.replace("http://127.0.0.1:8470", peer.url).replace("4550", pedro_port)
+    door = peer.url.removeprefix("http:")
+    return lambda text: text.replace("//127.0.0.1:8470", door).replace("4550", pedro_port)
 
 
 def test_pages_hold_blocks_of_known_languages_only() -> None:

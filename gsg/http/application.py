@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket
 
 from .json.endpoints import AS_JSON, documents, json_operations
 from .metrics import metrics
-from .operations import Endpoint, Operation, Services
+from .operations import Endpoint, Operation, Services, template_of
 from .probes import probes
 from .problems import answering, problem
 from .serving.principals import Principal, Role, principal_of
@@ -25,7 +25,7 @@ from .websocket.session import report
 
 ServeWebSocket: TypeAlias = Callable[[WebSocket], Awaitable[None]]
 
-_WEBSOCKET = "publish and subscribe; use the command gsg, or gsg.connect() in Python"
+_WEBSOCKET = "publish and subscribe; use the command gsg, gsg.connect() in Python, or clients/js"
 
 
 def operations(services: Services) -> list[Operation]:
@@ -59,10 +59,13 @@ def application(table: Iterable[Operation], serve_websocket: ServeWebSocket) -> 
 
 def _about(by_path: Mapping[str, Mapping[str, Operation]]) -> Endpoint:
     """What is served here, for people."""
-    lines = [
-        f"{method:<10}{path:<12}{operation.summary}" for path, methods in by_path.items() for method, operation in methods.items()
+    rows = [
+        (method, template_of(path), operation.summary) for path, methods in by_path.items() for method, operation in methods.items()
     ]
-    text = "\n".join(["A peer of the Global Semantic Graph router.", "", *lines, f"{'WebSocket':<10}{'/v1':<12}{_WEBSOCKET}", ""])
+    rows.append(("WebSocket", "/v1", _WEBSOCKET))
+    width = max(len(path) for _, path, _ in rows) + 2
+    lines = [f"{method:<10}{path:<{width}}{summary}" for method, path, summary in rows]
+    text = "\n".join(["A peer of the Global Semantic Graph router.", "", *lines, ""])
 
     async def about(_: Request) -> Response:
         return PlainTextResponse(text)

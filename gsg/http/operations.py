@@ -6,6 +6,7 @@ without the role 403, and one that is nobody where somebody is asked for 401 (RF
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -86,3 +87,8 @@ class Operation:
     summary: str
     endpoint: Endpoint = field(repr=False)
     described: Described = NOT_DESCRIBED
+
+
+def template_of(path: str) -> str:
+    """A path as people and OpenAPI write it: ``/graph/{name}`` where Starlette has ``/graph/{name:path}``."""
+    return re.sub(r"\{(\w+):\w+\}", r"{\1}", path)

@@ -9,14 +9,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ..operations import MISSING, OPTIONAL, Operation
+from ..operations import MISSING, OPTIONAL, Operation, template_of
 from .schemas import about, schemas_of
 
 VERSION: Final = "3.1.1"
 
 
-_NAME: Final = re.compile(r"\{(\w+)(?::\w+)?\}")
-"""A part of a path that is any, as Starlette has it."""
+_NAME: Final = re.compile(r"\{(\w+)\}")
 _CONTENT: Final = {200, 503}
 """Statuses whose answers have a body that is described."""
 
@@ -28,7 +27,7 @@ def openapi(table: Sequence[Operation]) -> dict[str, Any]:  # Any: JSON
     schemas = iter(found)
     paths: dict[str, dict[str, Any]] = {}
     for operation in table:
-        paths.setdefault(_NAME.sub(r"{\1}", operation.path), {})[operation.method.lower()] = _told(operation, schemas)
+        paths.setdefault(template_of(operation.path), {})[operation.method.lower()] = _told(operation, schemas)
     return {"openapi": VERSION, "info": about(), "paths": paths, "components": {"schemas": components}}
 
 
@@ -41,7 +40,7 @@ def _types(operation: Operation) -> Iterator[Any]:  # Any: types, or unions of s
 
 def _told(operation: Operation, schemas: Iterator[Any]) -> dict[str, Any]:  # Any: JSON Schema, JSON
     described = operation.described
-    parameters = [_named(name) for name in _NAME.findall(operation.path)]
+    parameters = [_named(name) for name in _NAME.findall(template_of(operation.path))]
     parameters += [_parameter(name, next(schemas), default) for name, (_, default) in described.parameters.items()]
     bodies, answers = _content(described.bodies, schemas), _content(described.answers, schemas)
     responses = {
@@ -64,8 +63,7 @@ def _told(operation: Operation, schemas: Iterator[Any]) -> dict[str, Any]:  # An
 
 
 def _identifier(operation: Operation) -> str:
-    path = _NAME.sub(r"\1", operation.path)
-    return re.sub(r"\W+", "_", operation.method.lower() + path)
+    return re.sub(r"\W+", "_", operation.method.lower() + template_of(operation.path)).rstrip("_")
 
 
 def _content(kinds: Mapping[str, Any], schemas: Iterator[Any]) -> dict[str, Any]:  # Any: types; JSON Schema

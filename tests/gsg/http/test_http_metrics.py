@@ -10,7 +10,7 @@ from plain_http import request
 from prometheus_client import parser
 from prometheus_client.openmetrics import parser as openmetrics
 
-from gsg import Client, Peer
+from gsg import AsyncClient, Peer
 from gsg.errors import Refused
 from gsg.http.door import HttpDoor
 from gsg.monitoring.metrics import COUNTED, LOCAL, STATUS, Kind
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.waits
 PROMETHEUS = "application/openmetrics-text;version=1.0.0;q=0.9,text/plain;version=0.0.4;q=0.8"
 
 
-async def test_a_prometheus_parser_reads_what_was_counted(door: HttpDoor, client: Client) -> None:
+async def test_a_prometheus_parser_reads_what_was_counted(door: HttpDoor, client: AsyncClient) -> None:
     await client.insert([("a", 1), ("b", 2)])
 
     answer = await request(door, "GET", "/metrics")

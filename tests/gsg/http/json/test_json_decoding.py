@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.asyncio.client import ClientConnection, connect
 
-from gsg import Client
+from gsg import AsyncClient
 from gsg.errors import BadTerm, BadText, LocalError
 from gsg.http import protocol
 from gsg.http.door import HttpDoor
@@ -184,7 +184,7 @@ async def test_others_have_their_turn_while_a_large_message_is_carried_out(door:
     assert turns >= 5
 
 
-async def test_without_the_subprotocol_all_is_as_it_was(door: HttpDoor, client: Client) -> None:
+async def test_without_the_subprotocol_all_is_as_it_was(door: HttpDoor, client: AsyncClient) -> None:
     async with connect(endpoint(door)) as socket:
         await socket.send('[1, 1, [["a", [1, "on"]]]]')
         answer = await socket.recv()

@@ -9,7 +9,7 @@ from doors import still_serves
 from plain_http import Answer, connected, request
 
 import gsg
-from gsg import Client, Peer, PeerUnreachable
+from gsg import AsyncClient, Peer, PeerUnreachable
 from gsg.errors import TooLarge
 from gsg.http.door import HttpDoor
 from gsg.http.json import publishing
@@ -24,7 +24,7 @@ JSON = "application/json"
 LINES = "application/x-ndjson"
 
 
-async def held(client: Client, query: str = "(?x, on)") -> list[str]:
+async def held(client: AsyncClient, query: str = "(?x, on)") -> list[str]:
     """The rows that hold."""
     async with await client.subscribe(query) as subscription:
         return sorted(str(row["x"]) for row in subscription.rows())
@@ -35,7 +35,7 @@ async def send(door: HttpDoor, method: str, path: str, body: object, media: str 
     return await request(door, method, path, body, {"content-type": media})
 
 
-async def test_facts_come_and_go_and_events_pass(door: HttpDoor, client: Client) -> None:
+async def test_facts_come_and_go_and_events_pass(door: HttpDoor, client: AsyncClient) -> None:
     subscription = await client.subscribe("(?x, on)")
 
     inserted = await send(door, "POST", "/facts", [["a", ON], ["b", ON]])
@@ -54,7 +54,7 @@ async def test_facts_come_and_go_and_events_pass(door: HttpDoor, client: Client)
     assert [f"{sign}{row['x']}" for sign, row in [await anext(subscription), await anext(subscription)]] == ["-b", "!c"]
 
 
-async def test_facts_may_be_for_named_readers(door: HttpDoor, client: Client) -> None:
+async def test_facts_may_be_for_named_readers(door: HttpDoor, client: AsyncClient) -> None:
     here = (await client.report()).peers[0].peer.hex()
 
     for path, body in (("/facts", {"tuples": [["a", ON]], "audience": ["00" * 20]}), (f"/facts?audience={here}", [["b", ON]])):
@@ -82,7 +82,7 @@ async def test_facts_may_be_for_named_readers(door: HttpDoor, client: Client) ->
     ids=["a term", "no terms", "null", "a number", "half", "deep"],
 )
 async def test_nothing_is_published_of_what_has_a_mistake_and_its_place_is_said(
-    door: HttpDoor, client: Client, body: object, expected: dict[str, object]
+    door: HttpDoor, client: AsyncClient, body: object, expected: dict[str, object]
 ) -> None:
     answer = await send(door, "POST", "/facts", body)
 
@@ -142,7 +142,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for_any_longer(door: Http
     assert "0 tuples were published before" in lines.json["detail"]
 
 
-async def test_lines_are_published_as_they_come(door: HttpDoor, client: Client) -> None:
+async def test_lines_are_published_as_they_come(door: HttpDoor, client: AsyncClient) -> None:
     subscription = await client.subscribe("(?x, on)")
     async with connected(door, "POST", "/events", content_type=LINES, transfer_encoding="chunked") as connection:
         await connection.send_part(b'["a", {"symbol": "on"}]\n["b", ')
@@ -159,7 +159,7 @@ async def test_lines_are_published_as_they_come(door: HttpDoor, client: Client) 
     assert b'{"count":3,"lines":4}' in answer.body
 
 
-async def test_a_line_that_is_no_tuple_is_named_and_those_before_it_were_published(door: HttpDoor, client: Client) -> None:
+async def test_a_line_that_is_no_tuple_is_named_and_those_before_it_were_published(door: HttpDoor, client: AsyncClient) -> None:
     good = b'["a", {"symbol": "on"}]\n\n["b", {"symbol": "on"}]\n'
 
     broken = await send(door, "POST", "/facts", good + b'["c", {"symbol": "on"}\n["d"]\n', LINES)
@@ -239,7 +239,7 @@ async def test_a_quota_slows_lines_down_before_it_refuses_them() -> None:
     assert b'{"count":3300,"lines":3300}' in answer.body
 
 
-async def test_a_client_that_leaves_in_the_middle_costs_nothing(door: HttpDoor, client: Client) -> None:
+async def test_a_client_that_leaves_in_the_middle_costs_nothing(door: HttpDoor, client: AsyncClient) -> None:
     subscription = await client.subscribe("(?x, on)")
     for media in ("application/json", LINES):
         async with connected(door, "POST", "/facts", content_type=media, transfer_encoding="chunked") as connection:

@@ -12,7 +12,7 @@ from doors import still_serves
 from plain_http import Event, request, watching
 
 import gsg
-from gsg import Client, Peer
+from gsg import AsyncClient, Peer
 from gsg.http.door import HttpDoor
 from gsg.http.json import streams
 from gsg.http.json.event_text import Sent, SentBytes, place_of
@@ -28,7 +28,7 @@ async def until(holds: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
-async def test_rows_that_hold_come_first_then_their_changes(door: HttpDoor, client: Client) -> None:
+async def test_rows_that_hold_come_first_then_their_changes(door: HttpDoor, client: AsyncClient) -> None:
     await client.insert([("a",)])
     async with watching(door) as events:
         snapshot, row, up_to_date = await events.some(3)
@@ -45,7 +45,7 @@ async def test_rows_that_hold_come_first_then_their_changes(door: HttpDoor, clie
     assert later == ["+b", "-a", "!c"]
 
 
-async def test_an_answer_of_many_rows_is_up_to_date_behind_the_last(door: HttpDoor, client: Client) -> None:
+async def test_an_answer_of_many_rows_is_up_to_date_behind_the_last(door: HttpDoor, client: AsyncClient) -> None:
     await client.insert([(number,) for number in range(1_050)])
     async with watching(door) as events:
         names = [event.name for event in await events.some(1_052)]
@@ -53,7 +53,7 @@ async def test_an_answer_of_many_rows_is_up_to_date_behind_the_last(door: HttpDo
     assert names == ["snapshot", *["row"] * 1_050, "up_to_date"]
 
 
-async def test_terms_come_as_they_are_asked_for(door: HttpDoor, client: Client) -> None:
+async def test_terms_come_as_they_are_asked_for(door: HttpDoor, client: AsyncClient) -> None:
     await client.insert([(gsg.IRI("http://e.org/a"), 1)])
     query = "SELECT ?s { ?s ?p ?o }"
     async with watching(door, "(?x, 1)", terms="sparql") as events, watching(door, query, language="sparql") as others:
@@ -102,7 +102,7 @@ async def test_a_head_has_no_stream(door: HttpDoor) -> None:
     assert not door._services.streams._open
 
 
-async def test_a_client_that_comes_back_is_told_the_difference(door: HttpDoor, client: Client) -> None:
+async def test_a_client_that_comes_back_is_told_the_difference(door: HttpDoor, client: AsyncClient) -> None:
     await client.insert([("a",), ("b",)])
     async with watching(door) as events:
         seen = (await events.some(4))[-1]
@@ -119,7 +119,7 @@ async def test_a_client_that_comes_back_is_told_the_difference(door: HttpDoor, c
     assert told == ["resumed", "-a", "+c", "!d", "+e"]
 
 
-async def test_what_was_sent_and_may_not_have_come_is_told_again(door: HttpDoor, client: Client) -> None:
+async def test_what_was_sent_and_may_not_have_come_is_told_again(door: HttpDoor, client: AsyncClient) -> None:
     async with watching(door) as events:
         await events.some(2)
         await client.insert([(number,) for number in range(5)])
@@ -134,7 +134,7 @@ async def test_what_was_sent_and_may_not_have_come_is_told_again(door: HttpDoor,
     assert [event.id for event in told[1:-1]] == [event.id for event in sent[2:]]
 
 
-async def test_a_client_that_is_back_before_its_old_connection_is_gone_goes_on_alone(door: HttpDoor, client: Client) -> None:
+async def test_a_client_that_is_back_before_its_old_connection_is_gone_goes_on_alone(door: HttpDoor, client: AsyncClient) -> None:
     async with watching(door) as old:
         first = (await old.some(2))[-1]
         async with watching(door, last=first.id) as new:
@@ -147,7 +147,9 @@ async def test_a_client_that_is_back_before_its_old_connection_is_gone_goes_on_a
 
 
 @pytest.mark.parametrize("change", ["another query", "other terms", "an old place", "a place to come", "no id", "a stranger's"])
-async def test_what_is_not_known_any_more_begins_with_a_snapshot_that_says_so(door: HttpDoor, client: Client, change: str) -> None:
+async def test_what_is_not_known_any_more_begins_with_a_snapshot_that_says_so(
+    door: HttpDoor, client: AsyncClient, change: str
+) -> None:
     await client.insert([("a",)])
     async with watching(door) as events:
         seen = (await events.some(3))[-1]
@@ -165,7 +167,7 @@ async def test_what_is_not_known_any_more_begins_with_a_snapshot_that_says_so(do
 
 
 async def test_a_subscription_waits_for_its_client_for_some_time(
-    door: HttpDoor, client: Client, monkeypatch: pytest.MonkeyPatch
+    door: HttpDoor, client: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "KEPT_S", 0.0)
     async with watching(door) as events:
@@ -177,7 +179,7 @@ async def test_a_subscription_waits_for_its_client_for_some_time(
     assert door._services.unread.held_bytes == 0
 
 
-async def test_so_many_wait_at_once(door: HttpDoor, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_so_many_wait_at_once(door: HttpDoor, client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "MAX_KEPT", 2)
     seen: list[Event] = []
     for kept in (1, 2, 2):
@@ -193,7 +195,7 @@ async def test_so_many_wait_at_once(door: HttpDoor, client: Client, monkeypatch:
     assert "resumed" in told[1:]
 
 
-async def test_a_client_that_does_not_read_holds_up_nobody_and_is_told_what_it_missed(door: HttpDoor, client: Client) -> None:
+async def test_a_client_that_does_not_read_holds_up_nobody_and_is_told_what_it_missed(door: HttpDoor, client: AsyncClient) -> None:
     async with watching(door, limit="10") as events:
         await events.some(2)
         # They come together, before anything can be sent.
@@ -209,7 +211,7 @@ async def test_a_client_that_does_not_read_holds_up_nobody_and_is_told_what_it_m
     assert row.data["row"] == {"x": overrun.data["why"]["lost"]}
 
 
-async def test_a_query_that_ends_says_why_and_browsers_are_told_not_to_come_back(door: HttpDoor, client: Client) -> None:
+async def test_a_query_that_ends_says_why_and_browsers_are_told_not_to_come_back(door: HttpDoor, client: AsyncClient) -> None:
     async with watching(door, max_tokens="3") as events:
         await events.some(2)
         await client.insert([(number,) for number in range(10)])
@@ -244,7 +246,7 @@ async def test_a_stream_ends_when_the_peer_stops_and_can_be_gone_on_with_elsewhe
     assert not door._services.streams._open
 
 
-async def test_silence_is_broken_by_comments(door: HttpDoor, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silence_is_broken_by_comments(door: HttpDoor, client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "HEARTBEAT_S", 0.001)
     async with watching(door) as events:
         await events.some(2)
@@ -255,7 +257,7 @@ async def test_silence_is_broken_by_comments(door: HttpDoor, client: Client, mon
         assert await events.texts(1) == ["+a"]
 
 
-async def test_a_row_that_is_too_long_ends_its_stream(door: HttpDoor, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_row_that_is_too_long_ends_its_stream(door: HttpDoor, client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "MAX_MESSAGE_BYTES", 1_000)
     async with watching(door) as events:
         await events.some(2)
@@ -278,7 +280,7 @@ async def test_streams_are_clients_of_the_door_and_count_as_subscriptions() -> N
     assert "retry-after" not in answer.headers
 
 
-async def test_a_subscription_whose_client_comes_back_later_is_one_still(door: HttpDoor, client: Client) -> None:
+async def test_a_subscription_whose_client_comes_back_later_is_one_still(door: HttpDoor, client: AsyncClient) -> None:
     async with watching(door) as events:
         seen = (await events.some(2))[-1]
         assert await _numbers(client) == [1]
@@ -290,7 +292,7 @@ async def test_a_subscription_whose_client_comes_back_later_is_one_still(door: H
     assert resumed.data == {"type": "resumed", "variables": ["x"], "number": 1}
 
 
-async def _numbers(client: Client) -> list[int]:
+async def _numbers(client: AsyncClient) -> list[int]:
     return [holding.number for holding in await client.subscriptions()]
 
 
