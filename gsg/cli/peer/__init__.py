@@ -117,6 +117,7 @@ class Folder(click.Path):
     help="The log on standard error: lines for people, or one JSON object a line for programs.",
 )
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
+@click.option("-q", "--quiet", is_flag=True, help="Say there only what is wrong, and not which peers come and go.")
 def command(
     listen: str,
     joins: tuple[str, ...],
@@ -135,6 +136,7 @@ def command(
     ordered: tuple[str, ...],
     log_format: str,
     verbose: int,
+    quiet: bool,
     **more_options: Any,  # Any: click checked them
 ) -> None:
     """Start a peer in the foreground; Ctrl-C hands over what it holds to its neighbours and stops it.
@@ -161,7 +163,7 @@ def command(
     ending = Ending()
     with ended_by_signals(ending):
         outlet = outlet_for(2, log_format)
-        log_to(outlet, verbose, log_format)
+        log_to(outlet, verbose, log_format, quiet=quiet)
         try:
             run(
                 _serve(

@@ -242,9 +242,9 @@ def _own_entry(text: str) -> str:
     return entry(time.time(), "WARNING", LOGGER, text)
 
 
-def log_to(outlet: Outlet, verbose: int, log_format: str = TEXT) -> None:
-    """Give the outlet all that is logged: warnings, and who comes and goes; with ``verbose`` 1 more, with 2 all, of which nothing
-    is too much then."""
+def log_to(outlet: Outlet, verbose: int, log_format: str = TEXT, *, quiet: bool = False) -> None:
+    """Give the outlet all that is logged: warnings, and unless it is ``quiet`` who comes and goes; with ``verbose`` 1 more, with 2
+    all, of which nothing is too much then."""
     handler = LogHandler(outlet, limited=verbose < 2)
     if log_format == JSON:
         handler.setFormatter(JsonLine())
@@ -252,7 +252,7 @@ def log_to(outlet: Outlet, verbose: int, log_format: str = TEXT) -> None:
     if verbose < 2:
         # It says several lines of each client that comes and goes, among which nobody would find the others.
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
-        logging.getLogger(MEMBERSHIP).setLevel(logging.INFO)
+        logging.getLogger(MEMBERSHIP).setLevel(logging.WARNING if quiet and not verbose else logging.INFO)
 
 
 class LogHandler(logging.Handler):
