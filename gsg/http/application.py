@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
@@ -54,7 +55,15 @@ def application(table: Iterable[Operation], serve_websocket: ServeWebSocket) -> 
         by_path[operation.path][operation.method] = operation
     routes: list[BaseRoute] = [Route(path, _dispatch(methods), methods=list(methods)) for path, methods in by_path.items()]
     routes.append(Route("/", _about(by_path), methods=["GET"]))
-    return Starlette(routes=[*routes, WebSocketRoute("/v1", serve_websocket)])
+    routes.append(WebSocketRoute("/v1", serve_websocket))
+    return Starlette(routes=routes, exception_handlers={HTTPException: _no_operation})
+
+
+async def _no_operation(request: Request, error: Exception) -> Response:
+    """404 and 405, which Starlette raises."""
+    assert isinstance(error, HTTPException), "it is registered for these"
+    detail = f"no operation is called {request.method} {request.url.path[:200]}; GET / lists those that there are"
+    return problem(HTTPStatus(error.status_code), detail, error.headers)
 
 
 def _about(by_path: Mapping[str, Mapping[str, Operation]]) -> Endpoint:

@@ -165,3 +165,13 @@ def leads_somewhere(document: Any, reference: str) -> bool:
             return False
         place = place[name]
     return True
+
+
+@pytest.mark.parametrize(("method", "path", "status", "allow"), [("POST", "/fact", 404, None), ("PATCH", "/events", 405, "POST")])
+async def test_an_operation_that_there_is_not_is_a_problem(
+    door: HttpDoor, method: str, path: str, status: int, allow: str | None
+) -> None:
+    answer = await request(door, method, path)
+
+    assert (answer.status, answer.media_type, answer.headers.get("allow")) == (status, "application/problem+json", allow)
+    assert answer.json["detail"] == f"no operation is called {method} {path}; GET / lists those that there are"
