@@ -16,6 +16,8 @@ const BEARER = "gsg.bearer.";
 const DEFAULT_URL = "http://127.0.0.1:8470";
 /** Requests that wait while there is no connection; one more is refused. */
 const MAX_WAITING = 1_000;
+/** Doors of other peers that are kept, of those that the peer tells of. */
+const MAX_LEARNT = 64;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 10_000;
 const OPEN_TIMEOUT_MS = 5_000;
@@ -55,6 +57,8 @@ export class Client {
   #told = new Map();
   /** What is to be asked when there is a connection again. Limit: MAX_WAITING. */
   #waiting = [];
+  /** The doors of other peers, as the peer told. Limit: MAX_LEARNT. */
+  #learnt = [];
   #closed = false;
   /** "connecting", "open" or "closed". */
   state = "connecting";
@@ -194,6 +198,8 @@ export class Client {
 
   #receive(text) {
     const message = JSON.parse(text);
+    // Told again under the same number, whenever they change.
+    if (message.type === "doors") this.#learn(message.urls);
     const asked = this.#asked.get(message.id);
     if (asked) {
       this.#asked.delete(message.id);
@@ -212,7 +218,7 @@ export class Client {
   /** Connect to one peer after the other; rejects with why none is there. */
   async _open() {
     const problems = [];
-    for (const url of this.#urls) {
+    for (const url of new Set([...this.#urls, ...this.#learnt])) {
       try {
         this.#socket = await this.#connected(url);
         this.url = url;
@@ -300,7 +306,15 @@ export class Client {
     }, this.#options.random() * longest);
   }
 
+  #learn(urls) {
+    // A token that was given to a peer by TLS is not to go to another one without.
+    const given = new Set(this.#urls.map((url) => new URL(url).protocol));
+    this.#learnt = urls.filter((url) => given.has(new URL(url).protocol)).slice(0, MAX_LEARNT);
+  }
+
   #resume() {
+    // Where else to go when this peer is lost. One that does not know of others says so, and that is no matter.
+    if (this.#options.reconnect) this.#send({ request: { type: "ask_doors" }, resolve: () => {}, reject: () => {} });
     for (const asked of this.#waiting.splice(0)) {
       if (!asked.told?.closed) this.#send(asked);
     }
