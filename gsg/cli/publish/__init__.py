@@ -123,7 +123,7 @@ async def _publish(
     names += ["the text of --script"] * len(scripts)
     for file in files:
         check(file, format_name)  # all of them before the first is sent: a mistyped name is no reason to stop halfway
-    async with connect(url, wait_for_quota=True) as client:
+    async with connect(url, wait_for_quota=True, reconnect=False) as client:
         send: dict[Verb, Send] = {
             "insert": partial(client.insert, audience=audience),
             "retract": partial(client.retract, audience=audience),

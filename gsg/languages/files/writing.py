@@ -61,7 +61,7 @@ def format_of_media_type(media_type: str) -> str:
     """
     import pyoxigraph
 
-    found = pyoxigraph.RdfFormat.from_media_type(media_type)
+    found = pyoxigraph.RdfFormat.from_media_type(media_type.partition(";")[0].strip())
     name = None if found is None else _BY_MEDIA_TYPE.get(found.media_type.partition(";")[0])
     if name is None:
         raise Unsupported(f"{media_type!r:.100} is no media type of RDF; known are {', '.join(MEDIA_TYPES.values())}")

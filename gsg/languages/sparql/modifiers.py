@@ -12,6 +12,7 @@ from ..expressions.aggregates import Aggregated
 from ..expressions.operators import Computed, Ordered
 from ..expressions.tree import Expression, Name
 from ..groups import Aggregates, Conditions, joined, projected, sliced
+from ..result_form import ResultForm
 from ..scope import visible
 from .patterns import Patterns, PatternScope
 from .terms import Reader, kind_of, parts_of
@@ -70,7 +71,7 @@ class Modified:
         self._patterns = patterns
         self._reader: Reader = patterns.reader
         self.part = part
-        self.tree = patterns.group(part.where)
+        self.tree = algebra.Basic(()) if part.where is None else patterns.group(part.where)
         self.select: tuple[str, ...] = ()
         self.order: Ordered | None = None
         projection = list(part.projection or ())
@@ -170,17 +171,46 @@ class Modified:
         if apply:
             self.tree = self._patterns.decided(self.tree, scope.inner)
 
+    def ordered(self, names: tuple[str, ...]) -> tuple[algebra.Algebra, tuple[str, ...], ResultForm]:
+        """The tree with these names and hidden ones to sort by, all of these names, and what is made of its rows."""
+        if self.order is None:
+            return self.projected(names), names, ResultForm("SELECT", names)
+        hidden = tuple(self._reader.hidden_name("order") for _ in self.order.keys)
+        expressions = [expression for expression, _ in self.order.keys]
+        descending = tuple(descends for _, descends in self.order.keys)
+        select = (*names, *hidden)
+        if set(self.order.names) <= set(names):
+            return _computing(self.projected(names), hidden, expressions), select, ResultForm("SELECT", names, descending)
+        self.tree = _computing(self.tree, hidden, expressions)
+        if not self._is_distinct:
+            return self.projected(select), select, ResultForm("SELECT", names, descending)
+        # Where a row stands is that of its first solution, which shows once all are in order.
+        result = ResultForm("SELECT", names, descending, True, *self._limits())
+        return projected(self.tree, select, distinct=True), select, result
+
+    @property
+    def _is_distinct(self) -> bool:
+        return str(self.part.modifier or "").upper() == "DISTINCT"
+
+    def _limits(self) -> tuple[int, int | None]:
+        limits = self.part.limitoffset
+        offset = 0 if limits is None or limits.offset is None else self._reader.integer(limits.offset)
+        return offset, None if limits is None or limits.limit is None else self._reader.integer(limits.limit)
+
     def projected(self, names: tuple[str, ...]) -> algebra.Algebra:
         """The tree with these names only, distinct and sliced as the text says, within each graph where it is asked of several."""
         within = self._patterns.graph.within(self.tree)
         names = tuple(dict.fromkeys((*names, *within)))
-        limits = self.part.limitoffset
-        distinct = str(self.part.modifier or "").upper() == "DISTINCT"
-        if limits is None:
-            return projected(self.tree, names, distinct=distinct)
-        offset = 0 if limits.offset is None else self._reader.integer(limits.offset)
-        limit = None if limits.limit is None else self._reader.integer(limits.limit)
-        return sliced(self.tree, names, self.order, distinct=distinct, offset=offset, limit=limit, by=within)
+        if self.part.limitoffset is None:
+            return projected(self.tree, names, distinct=self._is_distinct)
+        offset, limit = self._limits()
+        return sliced(self.tree, names, self.order, distinct=self._is_distinct, offset=offset, limit=limit, by=within)
+
+
+def _computing(tree: algebra.Algebra, names: tuple[str, ...], expressions: list[Expression]) -> algebra.Algebra:
+    for name, expression in zip(names, expressions, strict=True):
+        tree = algebra.Extend(tree, name, Computed(expression))
+    return tree
 
 
 def _has_aggregate(part: Any) -> bool:

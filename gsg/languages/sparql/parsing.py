@@ -31,7 +31,6 @@ _PARTNER = {"(": ")", "{": "}", "[": "]"}
 _UPDATE = "an update, and a subscription only asks; use insert and retract, or a GSG script, to change facts"
 _UNSUPPORTED = {
     **dict.fromkeys(("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"), _UPDATE),
-    "DESCRIBE": "not supported: its answer is not defined; use CONSTRUCT with the triples that you want",
     "SERVICE": "not supported: a standing query cannot follow what another endpoint holds",
 }
 """Words that mean one thing wherever they stand, with what is to be said of it."""
@@ -56,7 +55,7 @@ class Form:
     may_be_empty: bool = False
 
 
-QUERY = Form(("SELECT", "ASK", "CONSTRUCT"), _KEYWORDS, _UNSUPPORTED, query_grammar)
+QUERY = Form(("SELECT", "ASK", "CONSTRUCT", "DESCRIBE"), _KEYWORDS, _UNSUPPORTED, query_grammar)
 UPDATE = Form(
     ("INSERT", "DELETE", "WITH", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY"),
     _KEYWORDS.union(_UPDATE_WORDS.split()),

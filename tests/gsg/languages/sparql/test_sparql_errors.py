@@ -37,7 +37,7 @@ PROLOGUE = "PREFIX : <http://example.org/>\n"
         ),
         (
             "SELEC * { ?s ?p ?o }",
-            'query line 2, column 1: unexpected "SELEC"; expected SELECT, ASK or CONSTRUCT; did you mean SELECT?\n'
+            'query line 2, column 1: unexpected "SELEC"; expected SELECT, ASK, CONSTRUCT or DESCRIBE; did you mean SELECT?\n'
             "    SELEC * { ?s ?p ?o }\n"
             "    ^",
         ),
@@ -115,7 +115,6 @@ def test_places_count_the_characters_that_the_user_wrote() -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("DESCRIBE :x", "DESCRIBE"),
         ("INSERT DATA { :a :b :c }", "INSERT"),
         ("DELETE WHERE { :a :b :c }", "DELETE"),
         ("LOAD <x>", "LOAD"),
@@ -197,7 +196,6 @@ WHERE_A_PATTERN_STANDS = [
     ("word", "pattern"),
     [
         ("SERVICE", "SERVICE <http://example.org/a> { ?a ?b ?c SERVICE SILENT <http://example.org/b> { ?c ?d ?e } }"),
-        ("DESCRIBE", "{ DESCRIBE ?c { ?c ?d ?e } }"),
         ("LOAD", "LOAD <http://example.org/b>"),
         ("a quoted triple", "<< ?a ?b ?c >> ?d ?e"),
     ],

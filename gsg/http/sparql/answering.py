@@ -1,0 +1,93 @@
+"""A query that is asked once: a standing query until its first answer is complete, and then closed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+from ...background import in_turns
+from ...errors import Refused, TooLarge
+from ...interleaving import in_thread
+from ...languages.query import Query
+from ...languages.result_form import ResultForm, Solution
+from ...peer import Peer
+from ...tuples.sizes import total_bytes
+from ...tuples.terms import Tuple
+
+AT_ONCE = 32
+"""Questions that are answered at once, until their answers are sent; one more is refused."""
+ANSWER_BYTES = 256 * 1024 * 1024
+"""Bytes of the rows of one answer; a longer one is refused."""
+ALL_BYTES = 512 * 1024 * 1024
+"""Bytes of the rows of all answers that are under way; beyond, a question is refused until some have been sent."""
+ROWS_AT_ONCE = 1_000
+"""Rows that are measured while others wait."""
+SORTED_AT_ONCE = 2_000
+"""Rows that are sorted while others wait; more of them are sorted in a thread."""
+
+
+class Found(NamedTuple):
+    """The answer of a query."""
+
+    rows: list[tuple[Tuple, int]]
+    """The values of each row, and how often it is there."""
+    is_complete: bool
+    """Whether nothing of it may be out of date."""
+
+
+class Questions:
+    """What is asked of a peer by all clients of a door."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._under_way = 0
+        self._held_bytes = 0
+
+    @asynccontextmanager
+    async def ask(self, query: Query, text: str, *, timeout_s: float, client: str = "") -> AsyncIterator[Found]:
+        """The answer of a query, which counts as under way until the block ends.
+
+        Raises what :meth:`gsg.subscriptions.registry.SubscriptionRegistry.ask` does; Refused where too much is asked, or it takes
+        longer than ``timeout_s``; and TooLarge.
+        """
+        if self._under_way >= AT_ONCE:
+            raise Refused(f"{AT_ONCE} questions are answered already; ask again in a moment")
+        self._under_way += 1
+        held_bytes = 0
+        try:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    rows, stale = await self._peer.registry.ask(query, text=text, language="sparql", client=client)
+                    async for part in in_turns(_parts(rows)):
+                        size_bytes = total_bytes([values for values, _ in part])
+                        held_bytes += size_bytes
+                        self._held_bytes += size_bytes
+                        self._check(held_bytes)
+            except TimeoutError:
+                raise Refused(f"no answer within {timeout_s:g} s; ask for less of it, or for longer with timeout=SECONDS") from None
+            yield Found(rows, stale is None)
+        finally:
+            self._under_way -= 1
+            self._held_bytes -= held_bytes
+
+    def _check(self, answer_bytes: int) -> None:
+        if answer_bytes > ANSWER_BYTES:
+            raise TooLarge(f"an answer of more than {ANSWER_BYTES:,} bytes; ask for less of it, such as with LIMIT")
+        if self._held_bytes > ALL_BYTES:
+            raise Refused(f"answers of {ALL_BYTES:,} bytes are being sent already; ask again in a moment")
+
+
+def _parts(rows: list[tuple[Tuple, int]]) -> Iterator[list[tuple[Tuple, int]]]:
+    for begin in range(0, len(rows), ROWS_AT_ONCE):
+        yield rows[begin : begin + ROWS_AT_ONCE]
+
+
+async def solutions_of(form: ResultForm, found: Found) -> list[Solution]:
+    """The rows in the order that is asked for, each as often as it is there."""
+
+    def ordered() -> list[Solution]:
+        return form.ordered(values for values, weight in found.rows for _ in range(weight))
+
+    return ordered() if len(found.rows) <= SORTED_AT_ONCE else await in_thread(ordered)
