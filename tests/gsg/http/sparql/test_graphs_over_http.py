@@ -1,4 +1,7 @@
-"""Graphs as wholes over HTTP: what is there before and after each request, and what changes nothing."""
+"""Graphs as wholes over HTTP: their names, what goes with them and what stays, and what changes nothing.
+
+What the recommendation says of each method is in tests/conformance/test_graph_store.py.
+"""
 
 from __future__ import annotations
 
@@ -34,15 +37,6 @@ async def test_a_graph_that_is_put_is_all_that_is_there(door: HttpDoor) -> None:
     assert (await put(door, GRAPH, "<a> <p> 2, 3 .")).status == 204
 
     assert await facts_of(door) == {(A, P, 2, G), (A, P, 3, G)}
-
-
-async def test_what_is_posted_is_added(door: HttpDoor) -> None:
-    await put(door, GRAPH, "<a> <p> 1 .")
-
-    answer = await request(door, "POST", GRAPH, "<a> <p> 2 .", TURTLE)
-
-    assert answer.status == 204
-    assert await facts_of(door) == {(A, P, 1, G), (A, P, 2, G)}
 
 
 async def test_a_graph_that_is_deleted_is_not_there_any_more(door: HttpDoor) -> None:
@@ -84,21 +78,6 @@ async def test_a_graph_may_be_named_by_its_address(door: HttpDoor) -> None:
     assert (await request(door, "GET", "/graph/some/na%20me")).status == 200
 
 
-async def test_a_graph_without_a_name_is_given_one(door: HttpDoor) -> None:
-    answer = await request(door, "POST", "/graph", "<http://x/a> <http://x/p> 1 .", TURTLE)
-
-    assert answer.status == 201
-    assert await facts_of(door) == {(A, P, 1, IRI(answer.headers["location"]))}
-
-
-async def test_several_graphs_are_loaded_together(door: HttpDoor) -> None:
-    text = "<http://x/a> <http://x/p> 1 . <http://x/g> { <http://x/a> <http://x/p> 2 }"
-
-    assert (await request(door, "POST", "/graph", text, {"Content-Type": "application/trig"})).status == 204
-
-    assert await facts_of(door) == {(A, P, 1), (A, P, 2, G)}
-
-
 async def test_tuples_that_are_no_triples_stay_where_the_default_graph_goes(door: HttpDoor) -> None:
     kitchen = (Symbol("kitchen"), Symbol("temperature"), 21)
     async with gsg.connect(door.url) as client:
@@ -118,17 +97,6 @@ async def test_blank_nodes_are_other_ones_in_each_request(door: HttpDoor) -> Non
     subjects = {items[0] for items in await facts_of(door)}
     assert len(subjects) == 2
     assert all(isinstance(subject, BlankNode) for subject in subjects)
-
-
-async def test_files_of_a_form_are_one_graph(door: HttpDoor) -> None:
-    part = '--b\r\nContent-Disposition: form-data; name="f"; filename="f.ttl"\r\nContent-Type: text/turtle\r\n\r\n<a> <p> {} .\r\n'
-
-    answer = await request(
-        door, "POST", GRAPH, part.format(1) + part.format(2) + "--b--\r\n", {"Content-Type": "multipart/form-data; boundary=b"}
-    )
-
-    assert answer.status == 201
-    assert await facts_of(door) == {(A, P, 1, G), (A, P, 2, G)}
 
 
 @pytest.mark.parametrize(
@@ -171,12 +139,3 @@ async def test_what_cannot_be_asked_of_graphs_is_refused(door: HttpDoor, method:
     answer = await request(door, method, path, "", {"Accept": accept} | TURTLE)
 
     assert answer.status == status
-
-
-async def test_head_says_what_get_would(door: HttpDoor) -> None:
-    await put(door, GRAPH, "<a> <p> 1 .")
-
-    head = await request(door, "HEAD", GRAPH)
-
-    assert (head.status, head.body, head.headers["content-type"].partition(";")[0]) == (200, b"", "text/turtle")
-    assert (await request(door, "HEAD", "/graph?graph=urn:nothing")).status == 404
