@@ -100,7 +100,7 @@ def _plan_lines(steps: Iterable[PlanStep]) -> Iterator[str]:
         number += 1
         words = [f"{number}. {step.text}"]
         words += [] if step.facts is None else [number_text(step.facts, "fact")]
-        words += [f"on {' '.join('?' + name for name in step.on)}"] if step.on else []
+        words += [f"on {' '.join(name if name == '_' else '?' + name for name in step.on)}"] if step.on else []
         words += ["on nothing: a cross product"] if step.product else []
         yield "  ".join(words)
         for test in step.tests:

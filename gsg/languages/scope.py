@@ -22,6 +22,9 @@ from .expressions.tree import Expression, Fresh
 MAX_DEPTH = 120
 """Operators inside operators, and expressions inside expressions: trees are hashed, built and walked by recursion further on."""
 
+GRAPH = ".graph"
+"""Begins the names that are made up for graphs."""
+
 MAX_PARTS = 20_000
 """Nodes of all expressions of a query: each is evaluated for each fact."""
 

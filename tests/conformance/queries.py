@@ -97,9 +97,8 @@ _ALTERNATIVES = re.compile(f"{OURS}{_PLAIN}{THEIRS}{_PLAIN}{END}")
 
 def _chosen(text: str, which: int) -> str:
     """The text with one of each two ways to write something, from the inside out."""
-    found = 1
-    while found:
-        text, found = _ALTERNATIVES.subn(rf"\{which}", text)
+    while _ALTERNATIVES.search(text):
+        text = _ALTERNATIVES.sub(rf"\{which}", text)
     return text
 
 

@@ -12,7 +12,8 @@ from ..problems import problem
 _SD = "http://www.w3.org/ns/sparql-service-description#"
 _FORMATS = "http://www.w3.org/ns/formats/"
 _RESULT_FORMATS = ("SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV")
-_GRAPH_FORMATS = ("Turtle", "N-Triples", "N-Quads", "TriG", "JSON-LD", "RDF_XML")
+_GRAPH_FORMATS = ("Turtle", "N-Triples", "RDF_XML", "JSON-LD", "N3")
+_DATASET_FORMATS = ("N-Quads", "TriG")
 _OFFERED = {"text/turtle": "TURTLE", "application/n-triples": "N_TRIPLES", "application/rdf+xml": "RDF_XML"}
 
 
@@ -35,7 +36,7 @@ def description(url: str, accept: str) -> Response:
         (sd("endpoint"), rdf.NamedNode(url)),
         *((sd("supportedLanguage"), sd(language)) for language in ("SPARQL11Query", "SPARQL11Update")),
         *((sd("resultFormat"), rdf.NamedNode(_FORMATS + name)) for name in (*_RESULT_FORMATS, *_GRAPH_FORMATS)),
-        *((sd("inputFormat"), rdf.NamedNode(_FORMATS + name)) for name in _GRAPH_FORMATS),
+        *((sd("inputFormat"), rdf.NamedNode(_FORMATS + name)) for name in (*_GRAPH_FORMATS, *_DATASET_FORMATS)),
     ]
     triples = [rdf.Triple(service, predicate, value) for predicate, value in said]
     body = rdf.serialize(triples, format=getattr(rdf.RdfFormat, _OFFERED[media_type]), prefixes={"sd": _SD, "formats": _FORMATS})

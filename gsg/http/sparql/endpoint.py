@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...background import in_turns
-from ...errors import Refused
 from ...interleaving import in_thread
 from ...languages import is_prepared, prepare, read_query
 from ...languages.result_form import Solution
@@ -26,7 +25,7 @@ from ..json.watching import MEDIA_TYPE as EVENTS
 from ..json.watching import event_stream
 from ..negotiation import accepted
 from ..operations import Operation, Services, client_of
-from ..problems import AGAIN_S, answering, problem
+from ..problems import answering, problem
 from ..serving.principals import Role, principal_of
 from .answering import Questions, solutions_of
 from .described import GET_SPARQL, POST_SPARQL
@@ -140,10 +139,7 @@ class SparqlEndpoint:
         assert form is not None, "read to be asked once"
         async with AsyncExitStack() as under_way:
             asking = self._questions.ask(query, asked.text, timeout_s=asked.timeout_s, client=client_of(request))
-            try:
-                found = await under_way.enter_async_context(asking)
-            except Refused as error:
-                return problem(HTTPStatus.SERVICE_UNAVAILABLE, str(error), {"retry-after": str(AGAIN_S)})
+            found = await under_way.enter_async_context(asking)
             headers = {"vary": "accept"} | ({} if found.is_complete else {"gsg-complete": "false"})
             if form.kind == "ASK":
                 return Response(BOOLEANS[media_type](bool(found.rows)), 200, headers, media_type=media_type)

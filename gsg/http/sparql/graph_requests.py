@@ -8,12 +8,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urljoin, urlsplit
 
-from .requests import BadRequest
+from ...languages.expressions.iris import resolve
+from .requests import BadRequest, parameters_of
 
 PATH = "/graph"
+
+_IRI = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20<>\"{}|^`\\]*")
+"""An absolute IRI, as SPARQL and Turtle take it between angle brackets (SPARQL 1.1, IRIREF in section 19.8)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +28,14 @@ class Graph:
 
 
 def graph_of(url: str) -> Graph | None:
-    """The graph that a URL is about; None for all of them. Raises BadRequest."""
-    parts = urlsplit(url)
-    fields = parse_qs(parts.query, keep_blank_values=True)
-    address = url.partition("?")[0]
-    if parts.path.rstrip("/") != PATH:
+    """The graph that a URL is about, whose path is as it was sent; None for all of them. Raises BadRequest."""
+    address, _, url_query = url.partition("?")
+    fields = dict(parameters_of(url_query))
+    path = "/" + address.partition("://")[2].partition("/")[2]
+    if path.rstrip("/") != PATH:
         if fields:
             raise BadRequest(400, f"parameters behind the address of a graph; expected {PATH}?graph=IRI, or the address alone")
-        return Graph(address)
+        return _named(address, address)
     named = fields.pop("graph", [])
     default = fields.pop("default", [])
     if fields:
@@ -40,9 +44,12 @@ def graph_of(url: str) -> Graph | None:
         raise BadRequest(400, "several graphs in one request; expected default, or graph=IRI, once")
     if default:
         return Graph(None)
-    if not named:
-        return None
-    name = urljoin(address, named[0])
-    if not named[0] or not urlsplit(name).scheme:
-        raise BadRequest(400, f"graph={named[0][:100]!r} is no IRI; expected one such as http://example.org/graph")
+    return _named(address, named[0]) if named else None
+
+
+def _named(address: str, reference: str) -> Graph:
+    # As SPARQL resolves it, so that a name is the same at both: urllib's urljoin takes the last # of a name away.
+    name = resolve(address, reference)
+    if not reference or not _IRI.fullmatch(name):
+        raise BadRequest(400, f"graph={reference[:100]!r} is no IRI; expected one such as http://example.org/graph")
     return Graph(name)

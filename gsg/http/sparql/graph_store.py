@@ -1,7 +1,8 @@
 """``/graph``: graphs that are read, replaced, added to and deleted as wholes (SPARQL 1.1 Graph Store HTTP Protocol).
 
 A graph is there while something is in it, so an empty one that is put is none. What a client replaces is asked first, and the
-difference published as one batch; changes of others in between stay.
+difference published as one batch; changes of others in between stay. Tuples of other doors that only look like triples, such as
+(kitchen, temperature, 21.5), are none of the default graph: they stay, as in an update.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import rete
 from rete import algebra
 
 from ...languages.query import Query
-from ...languages.sparql.updates import Changes
+from ...languages.sparql.updates import Changes, is_triple
 from ...tuples.terms import IRI, Tuple
 from ..negotiation import accepted
 from ..operations import Operation, Services, client_of
@@ -65,7 +66,7 @@ class GraphStore:
     async def get(self, request: Request) -> Response:
         """A graph; without a name all of them, in a format that has graphs."""
         try:
-            graph = graph_of(str(request.url))
+            graph = _asked(request)
         except BadRequest as error:
             return problem(error.status, error.detail)
         offered = DATASET_TYPES if graph is None else GRAPH_TYPES
@@ -94,12 +95,13 @@ class GraphStore:
     async def delete(self, request: Request) -> Response:
         """Delete a graph."""
         try:
-            graph = graph_of(str(request.url))
+            graph = _asked(request)
         except BadRequest as error:
             return problem(error.status, error.detail)
         if graph is None:
             return problem(HTTPStatus.BAD_REQUEST, f"no graph is named; expected {PATH}?default or {PATH}?graph=IRI")
         async with self._ask(graph, request) as found:
+            found.check_complete()
             tuples = _tuples_of(graph, found)
             if not tuples and graph.name is not None:
                 return _nowhere(graph)
@@ -110,7 +112,7 @@ class GraphStore:
         async with self._services.bodies.whole(request, MAX_BODY_BYTES) as body:
             admit = admission(request, self._services, len(body))
             try:
-                graph = graph_of(str(request.url))
+                graph = _asked(request)
                 base = address_of(request) if graph is None or graph.name is None else graph.name
                 sent = await read_graph(request.headers.get("content-type", ""), body, base=base)
             except BadRequest as error:
@@ -127,6 +129,8 @@ class GraphStore:
                 location = {}
             tuples = dict.fromkeys(of_graph(sent, _name_of(graph)))
             async with self._ask(graph, request) as found:
+                if replaces:
+                    found.check_complete()
                 there = dict.fromkeys(_tuples_of(graph, found))
                 gone = tuple(items for items in there if items not in tuples) if replaces else ()
                 await self._updates.publish(Changes(gone, tuple(items for items in tuples if items not in there)), admit)
@@ -135,6 +139,10 @@ class GraphStore:
 
     def _ask(self, graph: Graph | None, request: Request) -> AbstractAsyncContextManager[Found]:
         return self._questions.ask(_query(graph), "", timeout_s=TIMEOUT_S, client=client_of(request))
+
+
+def _asked(request: Request) -> Graph | None:
+    return graph_of(f"{address_of(request)}?{request.url.query}")
 
 
 def _query(graph: Graph | None) -> Query:
@@ -147,7 +155,8 @@ def _query(graph: Graph | None) -> Query:
 
 def _tuples_of(graph: Graph | None, found: Found) -> list[Tuple]:
     name = () if graph is None else _name_of(graph)
-    return [(*(value for value in values if value is not None), *name) for values, _ in found.rows]
+    made = [(*(value for value in values if value is not None), *name) for values, _ in found.rows]
+    return [items for items in made if is_triple(items)]
 
 
 def _name_of(graph: Graph) -> tuple[IRI, ...]:

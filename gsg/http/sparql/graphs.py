@@ -49,8 +49,14 @@ async def read_graph(content_type: str, body: bytes, *, base: str) -> list[Tuple
 
 def _read_form(content_type: str, body: bytes, base: str) -> list[Tuple]:
     head = f"content-type: {content_type}\r\n\r\n".encode("latin-1", "replace")
+    message = message_from_bytes(head + body, policy=HTTP)
+    if not message.is_multipart() or message.defects:
+        # What has no boundaries would be a graph of nothing, which PUT takes in the place of what is there.
+        raise BadRequest(
+            HTTPStatus.BAD_REQUEST, "a multipart body without parts, or without its end; expected a boundary around each"
+        )
     found: list[Tuple] = []
-    for file in message_from_bytes(head + body, policy=HTTP).iter_parts():
+    for file in message.iter_parts():
         payload = file.get_payload(decode=True)
         found += _read(file.get("content-type", ""), payload if isinstance(payload, bytes) else b"", base)
     return found

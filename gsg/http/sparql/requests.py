@@ -4,7 +4,8 @@
     POST application/x-www-form-urlencoded          the same in the body; or update, using-graph-uri*, using-named-graph-uri*
     POST application/sparql-query, -update          the text is the body, the rest in the URL
 
-``timeout`` (seconds) may stand beside a query.
+What stands in the URL of a form counts as what stands in its body. ``timeout`` (seconds) may stand beside a query. Other parameters
+are none of ours, such as ``format``, which clients of others send to every server.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class AskedDescription:
 
 def asked_by_get(url_query: str) -> AskedQuery | AskedDescription:
     """What GET asks. Raises BadRequest."""
-    fields = _fields(url_query)
+    fields = parameters_of(url_query)
     if "update" in fields:
         raise BadRequest(400, "an update comes by GET; expected POST, as GET changes nothing")
     return _query(fields, _one(fields, "query")) if fields else AskedDescription()
@@ -83,16 +84,17 @@ def asked_by_post(content_type: str, url_query: str, body: bytes) -> AskedQuery 
     except UnicodeDecodeError as error:
         raise BadRequest(400, f"the body is no UTF-8: byte {error.start} of it, {body[error.start]:#04x}, is none") from None
     if media_type == QUERY:
-        return _query(_fields(url_query), text)
+        return _query(parameters_of(url_query), text)
     if media_type == UPDATE:
-        return _update(_fields(url_query), text)
-    fields = _fields(text)
+        return _update(parameters_of(url_query), text)
+    fields = parameters_of("&".join(part for part in (url_query, text) if part))
     if "query" in fields and "update" in fields:
         raise BadRequest(400, "a request with a query and an update; expected one of them")
     return _update(fields, _one(fields, "update")) if "update" in fields else _query(fields, _one(fields, "query"))
 
 
-def _fields(text: str) -> Mapping[str, Sequence[str]]:
+def parameters_of(text: str) -> Mapping[str, Sequence[str]]:
+    """The parameters of a URL or a form, each with its values. Raises BadRequest."""
     try:
         return parse_qs(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except UnicodeDecodeError:
@@ -109,12 +111,22 @@ def _one(fields: Mapping[str, Sequence[str]], name: str) -> str:
 
 
 def _query(fields: Mapping[str, Sequence[str]], text: str) -> AskedQuery:
+    _refuse(fields, ("using-graph-uri", "using-named-graph-uri"), "a query, whose dataset is default-graph-uri and named-graph-uri")
     graphs = tuple(fields.get("default-graph-uri", ())), tuple(fields.get("named-graph-uri", ()))
     return AskedQuery(text, *graphs, _timeout(fields))
 
 
 def _update(fields: Mapping[str, Sequence[str]], text: str) -> AskedUpdate:
+    # An update of another graph than was meant cannot be taken back.
+    dataset = "an update, whose dataset is using-graph-uri and using-named-graph-uri"
+    _refuse(fields, ("default-graph-uri", "named-graph-uri"), dataset)
     return AskedUpdate(text, tuple(fields.get("using-graph-uri", ())), tuple(fields.get("using-named-graph-uri", ())))
+
+
+def _refuse(fields: Mapping[str, Sequence[str]], names: Sequence[str], asked: str) -> None:
+    found = next((name for name in names if name in fields), None)
+    if found is not None:
+        raise BadRequest(400, f"the parameter {found!r} beside {asked}")
 
 
 def _timeout(fields: Mapping[str, Sequence[str]]) -> float:

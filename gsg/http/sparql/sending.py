@@ -27,7 +27,9 @@ class Sent(StreamingResponse):
 
 def address_of(request: Request) -> str:
     """The address that was asked, without parameters: what relative IRIs are resolved against (RFC 3986, section 5.1.3)."""
-    return str(request.url.replace(query="", fragment=""))
+    path = request.scope["raw_path"].decode("ascii", "replace")
+    # The path as it was sent: once its percent-encoding is resolved it may be no part of an IRI.
+    return str(request.url.replace(path=path, query="", fragment=""))
 
 
 def admission(request: Request, services: Services, size_bytes: int) -> Callable[[int], None]:

@@ -52,6 +52,7 @@ class Updates:
                 self._turn,
                 self._questions.ask(operation.query, asked.text, timeout_s=TIMEOUT_S, client=client) as found,
             ):
+                found.check_complete()
                 await self.publish(await _changes(operation, operation.query.select, found), admit)
 
     async def publish(self, changes: Changes, admit: Admit) -> None:
@@ -68,4 +69,4 @@ class Updates:
 
 async def _changes(operation: Operation, names: tuple[str, ...], found: Found) -> Changes:
     rows = (Row.of(names, values) for values, weight in found.rows for _ in range(weight))
-    return operation.changes(rows) if len(found.rows) <= DECIDED_AT_ONCE else await in_thread(operation.changes, rows)
+    return operation.changes(rows) if found.solutions <= DECIDED_AT_ONCE else await in_thread(operation.changes, rows)

@@ -19,7 +19,7 @@ from ...errors import BadQuery, Unsupported
 from ..expressions.operators import Computed
 from ..expressions.tree import Call, Expression, Name
 from ..groups import EMPTY, Conditions, Decided, balanced, decided, joined, optional, too_many_decided
-from ..scope import visible
+from ..scope import GRAPH, visible
 from .graphs import ActiveGraph, Dataset
 from .paths import between, path_of
 from .terms import ExpressionScope, Reader, kind_of, parts_of, unwrapped
@@ -130,7 +130,7 @@ class Patterns:
                 return graph.of_constant(read(part))
         name = str(term)
         # The variable has no value inside (section 18.5, Graph): where it is used there, the graph is called otherwise.
-        inside = hidden("graph") if _mentions(part, name) else name
+        inside = hidden(GRAPH[1:]) if _mentions(part, name) else name
         with self._asking(ActiveGraph(dataset, rete.Variable(inside), hidden)) as graph:
             return graph.of_variable(read(part), name)
 

@@ -86,7 +86,7 @@ class Operation:
     def _made(self, patterns: tuple[Pattern, ...], values: dict[str, Term], number: int) -> Iterator[Tuple]:
         for pattern in patterns:
             items = tuple([self._term(item, values, number) for item in pattern])
-            if _is_triple(items):
+            if is_triple(items):
                 yield items  # type: ignore[misc]  # none of them is None, as just seen
 
     def _term(self, item: Term | rete.Variable | Fresh, values: dict[str, Term], number: int) -> Term | None:
@@ -95,7 +95,7 @@ class Operation:
         return BlankNode(f"u{self.seed}.{number}.{item.number}") if isinstance(item, Fresh) else item
 
 
-def _is_triple(items: tuple[Term | None, ...]) -> bool:
+def is_triple(items: tuple[Term | None, ...]) -> bool:
     """Whether each term is where it may be: no literal as subject, an IRI as predicate, a node that has a name as graph."""
     subject, predicate, object_, *graph = items
     nodes = (IRI, BlankNode)

@@ -12,6 +12,7 @@ import gsg
 from gsg import IRI, Literal, Symbol
 from gsg.http.door import HttpDoor
 from gsg.http.sparql import answering
+from gsg.http.sparql.answering import Found, Unanswered
 from gsg.tuples.terms import XSD
 
 
@@ -102,6 +103,37 @@ async def test_an_answer_that_is_too_large_is_refused(filled: HttpDoor, monkeypa
 
     assert answer.status == 413
     assert "LIMIT" in answer.text
+
+
+async def test_few_rows_that_are_very_many_solutions_are_measured_as_such(door: HttpDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with gsg.connect(door.url) as client:
+        await client.insert([(x("a"), x("p"), number) for number in range(100)])
+    each = "{ SELECT ?s { ?s <http://x/p> ?n } }"
+    path = url_with("/sparql", {"query": f"SELECT ?s {{ {each} {each} }}"})
+
+    all_of_it = await request(door, "GET", path)
+    monkeypatch.setattr(answering, "ANSWER_BYTES", 50_000)
+    too_much = await request(door, "GET", path)
+
+    assert (all_of_it.status, len(json.loads(all_of_it.body)["results"]["bindings"])) == (200, 10_000)
+    assert too_much.status == 413
+
+
+def test_what_may_be_out_of_date_is_no_ground_to_change_anything() -> None:
+    Found([], is_complete=True).check_complete()
+
+    with pytest.raises(Unanswered, match="some holder of what is asked is silent"):
+        Found([], is_complete=False).check_complete()
+
+
+async def test_the_description_says_which_formats_answers_have(door: HttpDoor) -> None:
+    answer = await request(door, "GET", "/sparql", headers={"Accept": "application/n-triples"})
+
+    said = {line.split(" ", 1)[1] for line in answer.text.splitlines()}
+    sd, formats = "http://www.w3.org/ns/sparql-service-description#", "http://www.w3.org/ns/formats/"
+    assert f"<{sd}resultFormat> <{formats}JSON-LD> ." in said
+    assert f"<{sd}inputFormat> <{formats}TriG> ." in said
+    assert f"<{sd}resultFormat> <{formats}TriG> ." not in said
 
 
 async def test_what_takes_too_long_is_given_up(door: HttpDoor) -> None:

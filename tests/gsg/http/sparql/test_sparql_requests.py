@@ -45,6 +45,15 @@ def test_a_text_is_the_body_and_its_dataset_in_the_url() -> None:
     assert asked_by_post(UPDATE, "using-named-graph-uri=urn:c", b"CLEAR ALL") == AskedUpdate("CLEAR ALL", (), ("urn:c",))
 
 
+def test_the_url_of_a_form_counts_too() -> None:
+    assert asked_by_post(FORM, "using-graph-uri=urn:a", b"update=CLEAR+ALL") == AskedUpdate("CLEAR ALL", ("urn:a",))
+    assert asked_by_post(FORM, "query=ASK+%7B%7D&timeout=2.5", b"") == AskedQuery("ASK {}", timeout_s=2.5)
+
+
+def test_parameters_of_other_servers_are_none_of_ours() -> None:
+    assert asked_by_get("query=ASK+%7B%7D&format=json&output=json") == AskedQuery("ASK {}")
+
+
 def test_nobody_waits_longer_than_may_be() -> None:
     asked = asked_by_get("query=ASK&timeout=1e9")
 
@@ -62,6 +71,7 @@ def test_nobody_waits_longer_than_may_be() -> None:
         ("query=ASK&timeout=soon", "timeout='soon'"),
         ("query=ASK&timeout=-1", "timeout='-1'"),
         ("query=ASK&timeout=nan", "timeout='nan'"),
+        ("query=ASK&using-graph-uri=urn:a", "'using-graph-uri' beside a query"),
         ("&".join(["query=ASK"] * 1_001), "more than 1000 parameters"),
     ],
 )
@@ -82,6 +92,8 @@ def test_what_get_cannot_ask_is_refused(url_query: str, said: str) -> None:
         (FORM, b"query=ASK&update=CLEAR", 400, "a query and an update"),
         (FORM, b"update=a&update=b", 400, "2 parameters 'update'"),
         (FORM, b"", 400, "0 parameters 'query'"),
+        (FORM, b"update=CLEAR+ALL&default-graph-uri=urn:a", 400, "'default-graph-uri' beside an update"),
+        (FORM, b"update=CLEAR+ALL&named-graph-uri=urn:a", 400, "'named-graph-uri' beside an update"),
     ],
 )
 def test_what_post_cannot_ask_is_refused(content_type: str, body: bytes, status: int, said: str) -> None:
