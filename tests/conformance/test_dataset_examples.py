@@ -10,7 +10,7 @@ import io
 from typing import NamedTuple
 
 import pytest
-from requests_to import request, url_with
+from plain_http import request, url_with
 
 import gsg
 from gsg import Peer

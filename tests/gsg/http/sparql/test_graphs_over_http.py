@@ -8,7 +8,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 import pytest
-from requests_to import Answered, request
+from plain_http import Answer, request
 
 import gsg
 from gsg import IRI, BlankNode, Symbol
@@ -20,7 +20,7 @@ A, P, G = IRI("http://x/a"), IRI("http://x/p"), IRI("http://x/g")
 GRAPH = "/graph?graph=http://x/g"
 
 
-async def put(door: HttpDoor, path: str, text: str) -> Answered:
+async def put(door: HttpDoor, path: str, text: str) -> Answer:
     return await request(door, "PUT", path, text, TURTLE)
 
 
