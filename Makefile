@@ -67,6 +67,7 @@ soak: $(STAMP) ## random queries and histories, like queries together and alone,
 	$(BIN)/python tests/conformance/conformance_soak.py $(ARGS)
 	$(BIN)/python tests/harness/harness_soak.py $(ARGS)
 	$(BIN)/python tests/harness/real_trial.py
+	$(BIN)/python tests/harness/client_trial.py
 	$(BIN)/python tests/harness/topic_trial.py
 	$(BIN)/python tests/harness/topic_trial.py --peers 64 --killed 0.9
 	$(BIN)/python tests/pedro_compat/pedro_soak.py

@@ -1,7 +1,7 @@
 """What is asked of peers while many of them die: lookups, where facts are, and the rows of subscriptions.
 
-The peers may be processes or live in a simulated network: both answer the verbs of :class:`gsg.Client`. What each says is compared
-with one plain :class:`gsg.Space` that holds what was acknowledged, and with the three closest of the ids that live.
+The peers may be processes or live in a simulated network: both answer the verbs of :class:`gsg.AsyncClient`. What each says is
+compared with one plain :class:`gsg.Space` that holds what was acknowledged, and with the three closest of the ids that live.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ class Door(Protocol):
     """How a peer is asked."""
 
     async def insert(self, tuples: Iterable[Iterable[object]]) -> int:
-        """As :meth:`gsg.Client.insert`."""
+        """As :meth:`gsg.AsyncClient.insert`."""
 
     async def retract(self, tuples: Iterable[Iterable[object]]) -> int:
-        """As :meth:`gsg.Client.retract`."""
+        """As :meth:`gsg.AsyncClient.retract`."""
 
     async def subscribe(self, text: str) -> LiveSubscription:
-        """As :meth:`gsg.Client.subscribe`."""
+        """As :meth:`gsg.AsyncClient.subscribe`."""
 
     async def keys(self, keys: Sequence[Key], *, find: bool = False) -> list[HeldKey]:
-        """As :meth:`gsg.Client.keys`."""
+        """As :meth:`gsg.AsyncClient.keys`."""
 
 
 @dataclass(eq=False)

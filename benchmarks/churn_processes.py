@@ -36,7 +36,7 @@ class Fleet:
     def __init__(self, seed: int, tally: Tally) -> None:
         self.processes: dict[bytes, PeerProcess] = {}
         self.crowd = Crowd([], Random(seed), tally)
-        self._clients: dict[bytes, gsg.Client] = {}
+        self._clients: dict[bytes, gsg.AsyncClient] = {}
         self._killed: set[bytes] = set()
 
     async def launch(self, options: Sequence[Sequence[str]], *, alone: bool = False) -> None:
@@ -56,7 +56,7 @@ class Fleet:
                 group.create_task(enter(more))
         self.crowd.tally.say(f"{len(options)} processes started", "", f"{loop.time() - began_s:.1f} s")
         for id, process in self.processes.items():
-            client = self._clients[id] = await gsg.Client(process.url).__aenter__()
+            client = self._clients[id] = await gsg.AsyncClient(process.url).__aenter__()
             self.crowd.living.append(Member(id, client))
         await self.crowd.known()
         self.crowd.tally.say("each finds the holders of a key", "", f"{loop.time() - began_s:.1f} s")

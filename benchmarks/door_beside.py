@@ -36,10 +36,10 @@ SMALL_FACTS = 900_000
 QUERY_CHARACTERS = 64 * 1024
 
 Socket: TypeAlias = ClientConnection
-Act: TypeAlias = Callable[[Socket, gsg.Client], Awaitable[str]]
+Act: TypeAlias = Callable[[Socket, gsg.AsyncClient], Awaitable[str]]
 
 
-async def nothing(_: Socket, __: gsg.Client) -> str:
+async def nothing(_: Socket, __: gsg.AsyncClient) -> str:
     """The floor."""
     await asyncio.sleep(3)
     return ""
@@ -56,43 +56,43 @@ def _facts(count: int = SMALL_FACTS) -> list[object]:
     return [[n, [1, "k"], n] for n in range(count)]
 
 
-async def facts(socket: Socket, _: gsg.Client) -> str:
+async def facts(socket: Socket, _: gsg.AsyncClient) -> str:
     """One message of facts, and one that takes them back."""
     return await _say(socket, 1, 1, _facts()) + await _say(socket, 2, 2, _facts())
 
 
-async def facts_as_json(socket: Socket, _: gsg.Client) -> str:
+async def facts_as_json(socket: Socket, _: gsg.AsyncClient) -> str:
     """The same in text."""
     return await _say(socket, 1, 1, _facts(SMALL_FACTS * 2 // 3), json=True)
 
 
-async def events(socket: Socket, client: gsg.Client) -> str:
+async def events(socket: Socket, client: gsg.AsyncClient) -> str:
     """One message of events, each of which somebody hears."""
     async with await client.subscribe("(?n, k, ?m)"):
         return await _say(socket, 3, 1, _facts())
 
 
-async def one_byte_tuples(socket: Socket, _: gsg.Client) -> str:
+async def one_byte_tuples(socket: Socket, _: gsg.AsyncClient) -> str:
     """As many tuples as a message has room for."""
     return await _say(socket, 1, 1, [[1]] * (MESSAGE_BYTES // 2 - 100))
 
 
-async def one_byte_tuples_as_json(socket: Socket, _: gsg.Client) -> str:
+async def one_byte_tuples_as_json(socket: Socket, _: gsg.AsyncClient) -> str:
     """The same in text."""
     return await _say(socket, 1, 1, [[1]] * (MESSAGE_BYTES // 4 - 100), json=True)
 
 
-async def large_facts(_: Socket, client: gsg.Client) -> str:
+async def large_facts(_: Socket, client: gsg.AsyncClient) -> str:
     """Facts that are as long as may be."""
     return str(await client.insert([(n, gsg.Symbol("large"), "x" * 1_000_000) for n in range(60)]))
 
 
-async def keys_asked(socket: Socket, _: gsg.Client) -> str:
+async def keys_asked(socket: Socket, _: gsg.AsyncClient) -> str:
     """A message of very many keys."""
     return await _say(socket, 23, 1, [[3, 0, n] for n in range(1_500_000)])
 
 
-async def deep_message(socket: Socket, _: gsg.Client) -> str:
+async def deep_message(socket: Socket, _: gsg.AsyncClient) -> str:
     """Brackets that nobody closes."""
     with contextlib.suppress(Exception):
         answer = await _say(socket, 1, 1, b"")
@@ -108,7 +108,7 @@ def _long_query(language: str) -> str:
     return before + cut[: cut.rindex(" && ")] + (") }" if language == "sparql" else ")")
 
 
-async def long_queries(_: Socket, client: gsg.Client) -> str:
+async def long_queries(_: Socket, client: gsg.AsyncClient) -> str:
     """Queries that take long to be read."""
     refused = 0
     texts = [(_long_query(language), language) for language in ("sparql", "gsg")]
@@ -126,13 +126,13 @@ async def long_queries(_: Socket, client: gsg.Client) -> str:
     return f"{refused} of 16 refused"
 
 
-async def patterns(_: Socket, client: gsg.Client) -> str:
+async def patterns(_: Socket, client: gsg.AsyncClient) -> str:
     """A pattern that backtracks."""
     await client.insert([("x", gsg.Symbol("t"), "a" * 40 + "!")])
     return await _asked(client, '(?x, ^t, ?y) FILTER(REGEX(?y, "^(a+)+$"))')
 
 
-async def _asked(client: gsg.Client, text: str, language: str = "gsg") -> str:
+async def _asked(client: gsg.AsyncClient, text: str, language: str = "gsg") -> str:
     try:
         async with asyncio.timeout(20), await client.subscribe(text, language) as rows:
             return f"{sum(rows.rows().values())} rows"
@@ -140,19 +140,19 @@ async def _asked(client: gsg.Client, text: str, language: str = "gsg") -> str:
         return f"{type(error).__name__}: {error}"[:60]
 
 
-async def products(_: Socket, client: gsg.Client) -> str:
+async def products(_: Socket, client: gsg.AsyncClient) -> str:
     """Conditions that have nothing in common."""
     await client.insert([(f"s{n}", gsg.Symbol("p"), n) for n in range(1_000)])
     return await _asked(client, ", ".join(f"(?a{n}, p, ?x{n})" for n in range(3)))
 
 
-async def products_filtered(_: Socket, client: gsg.Client) -> str:
+async def products_filtered(_: Socket, client: gsg.AsyncClient) -> str:
     """Pairs of which none passes."""
     await client.insert([(f"s{n}", gsg.Symbol("q"), n) for n in range(5_000)])
     return await _asked(client, "(?a, q, ?x), (?b, q, ?y) FILTER ?x + ?y = -1")
 
 
-async def closures(_: Socket, client: gsg.Client) -> str:
+async def closures(_: Socket, client: gsg.AsyncClient) -> str:
     """A path over a graph in which everything reaches everything."""
     edge = gsg.IRI("http://e/e")
     nodes = [gsg.IRI(f"http://e/{n}") for n in range(1_000)]
@@ -160,7 +160,7 @@ async def closures(_: Socket, client: gsg.Client) -> str:
     return await _asked(client, "SELECT * { ?x <http://e/e>+ ?y }", "sparql")
 
 
-async def aggregates(_: Socket, client: gsg.Client) -> str:
+async def aggregates(_: Socket, client: gsg.AsyncClient) -> str:
     """Texts that are put together from eight thousand, and what is above an average."""
     label, query = gsg.IRI("http://e/label"), 'SELECT (GROUP_CONCAT(?l; SEPARATOR="|") AS ?all) { ?s <http://e/label> ?l }'
     await client.insert([(gsg.IRI(f"http://e/{n}"), label, f"label {n}") for n in range(8_000)])
@@ -170,7 +170,7 @@ async def aggregates(_: Socket, client: gsg.Client) -> str:
     return said
 
 
-async def many_subscriptions(_: Socket, client: gsg.Client) -> str:
+async def many_subscriptions(_: Socket, client: gsg.AsyncClient) -> str:
     """Three thousand with a test each, what none of them wants, and their end."""
     made = [await client.subscribe(f"(?x, hot, ?y) FILTER ?y > {1_000_000 + n}") for n in range(3_000)]
     for n in range(5):
@@ -179,7 +179,7 @@ async def many_subscriptions(_: Socket, client: gsg.Client) -> str:
     return f"{len(made)} made"
 
 
-async def stored(_: Socket, client: gsg.Client) -> str:
+async def stored(_: Socket, client: gsg.AsyncClient) -> str:
     """A query that three hundred thousand facts answer, again and again, and reasons for what is not there."""
     await client.insert([(n, gsg.Symbol("many"), n % 7) for n in range(300_000)])
     for _again in range(3):
@@ -188,7 +188,7 @@ async def stored(_: Socket, client: gsg.Client) -> str:
     return "asked three times"
 
 
-async def reads_nothing(socket: Socket, client: gsg.Client) -> str:
+async def reads_nothing(socket: Socket, client: gsg.AsyncClient) -> str:
     """Somebody subscribes, and reads nothing of what comes."""
     await _say(socket, 4, 1, "(e, w, ?x)")
     socket.transport.pause_reading()

@@ -65,7 +65,7 @@ async def peers_hold(tuples: Sequence[Tuple], asked: Sequence[str], options: Seq
     return {peer.peer.hex(): (peer.entries, peer.templates) for peer in report.peers}, seconds
 
 
-async def until_all_know_all(doors: Sequence[gsg.Client]) -> None:
+async def until_all_know_all(doors: Sequence[gsg.AsyncClient]) -> None:
     """Whoever does not know all peers takes others for the holders of some keys."""
     for door in doors:
         while len((await door.report()).peers) < PEERS:  # noqa: ASYNC110  # another process knows, and is asked

@@ -37,7 +37,7 @@ class Role:
         self._address = address
         self._options = options
         self._stack = AsyncExitStack()
-        self._node: gsg.Peer | gsg.Client | None = None
+        self._node: gsg.Peer | gsg.AsyncClient | None = None
         self._way: Way | None = None
         """The one that is published and received by."""
         self._ways: dict[str, Way] = {}

@@ -52,7 +52,7 @@ class Way(ABC):
 class Tuples(Way):
     """Through the overlay: by a peer in this process, or by a client of one, as events or as facts."""
 
-    def __init__(self, node: gsg.Peer | gsg.Client, name: str, *, facts: bool) -> None:
+    def __init__(self, node: gsg.Peer | gsg.AsyncClient, name: str, *, facts: bool) -> None:
         self._node = node
         self._name = gsg.Symbol(name)
         self._facts = facts

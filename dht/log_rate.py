@@ -24,8 +24,8 @@ class LogRate:
         """When AT_ONCE lines may come together again."""
         self._left_out = 0
 
-    def warning(self, message: str, *values: object) -> None:
-        """Log a line, or count it."""
+    def warning(self, message: str, *values: object, **about: str) -> None:
+        """Log a line, or count it; ``about`` says whom it is about, such as ``client``, for programs that read the log."""
         now = self._clock()
         full_s = max(self._full_s, now) + EVERY_S
         if full_s - now > AT_ONCE * EVERY_S:
@@ -34,6 +34,6 @@ class LogRate:
         self._full_s = full_s
         left_out, self._left_out = self._left_out, 0
         if left_out:
-            self._log.warning(message + "; %d lines like this one were left out before it", *values, left_out)
+            self._log.warning(message + "; %d lines like this one were left out before it", *values, left_out, extra=about)
         else:
-            self._log.warning(message, *values)
+            self._log.warning(message, *values, extra=about)

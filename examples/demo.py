@@ -17,7 +17,6 @@ from auction import LOT, bid, sell
 import gsg
 from gsg.cli.processes import PeerProcess, peers
 from gsg.cli.tables import PEERS_LEGEND, console, peers_table, print_table
-from gsg.http.client import Client
 from gsg.http.protocol import Report
 from pedro_compat.client import AsyncClient
 
@@ -86,7 +85,7 @@ def printing(label: str) -> Callable[[gsg.Sign, gsg.Row], None]:
     return show
 
 
-async def stored(door: Client) -> Report:
+async def stored(door: gsg.AsyncClient) -> Report:
     """What all peers hold, once two reports say the same: of those that have just met, one may be handing a template over."""
     last = await door.report()
     async with asyncio.timeout(PATIENCE_S):
@@ -98,7 +97,7 @@ async def stored(door: Client) -> Report:
             last = report
 
 
-async def blocks(doors: list[Client]) -> None:
+async def blocks(doors: list[gsg.AsyncClient]) -> None:
     """Figure 2 of the paper."""
     scene("(a) Blocks: a standing query with NOT")
     say("Peer 1 publishes facts; each travels to the peers that hold the hashes of its three constants:")
@@ -116,7 +115,7 @@ async def blocks(doors: list[Client]) -> None:
         await until(lambda: bool(subscription.rows()), "and it is back")
 
 
-async def films(doors: list[Client]) -> None:
+async def films(doors: list[gsg.AsyncClient]) -> None:
     """Figure 3 of the paper."""
     scene("(b) Films: subscriptions that share, one that comes late, a retraction")
     tuples = list(gsg.load(FILMS))
@@ -167,7 +166,7 @@ def _films_by_spielberg(tuples: list[gsg.tuples.terms.Tuple]) -> int:
     return sum(str(items[1]) == FILM + "directedBy" and str(items[2]) == PEOPLE + "Steven_Spielberg" for items in tuples)
 
 
-async def auction(processes: list[PeerProcess], doors: list[Client]) -> None:
+async def auction(processes: list[PeerProcess], doors: list[gsg.AsyncClient]) -> None:
     """An English auction between Pedro clients at different peers."""
     scene("(c) An auction: Pedro clients at different peers")
     say("The auctioneer fred is a Pedro client at peer 1, the bidders are Pedro clients at peers 2, 3 and 4:")
@@ -211,7 +210,7 @@ async def auction(processes: list[PeerProcess], doors: list[Client]) -> None:
         await watching.close()
 
 
-async def holdings(door: Client) -> None:
+async def holdings(door: gsg.AsyncClient) -> None:
     """Which peer holds what."""
     scene("(d) Which peer holds what")
     report = await door.report()

@@ -1,6 +1,7 @@
 """The Global Semantic Graph router: publish/subscribe by content, without a server in the middle.
 
-What it is: a tuple space of peers, in one process (:class:`Space`), over many (:class:`Peer`), or from outside (:func:`connect`).
+What it is: a tuple space of peers, in one process (:class:`Space`), over many (:class:`Peer`), or from outside (:func:`connect`,
+and :class:`Client` without ``async``).
 Applications make facts true and untrue and notify of events; a subscription is a standing query whose rows come and go.
 What it is not: a database (no updates by query), a message queue (nothing waits for those who are not there).
 
@@ -23,6 +24,7 @@ from .errors import (
     Overrun,
     PeerMisbehaved,
     PeerUnreachable,
+    Reconnected,
     Refused,
     RemoteError,
     Stale,
@@ -30,9 +32,10 @@ from .errors import (
     TooManyTokens,
     Unsupported,
 )
+from .monitoring.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .http.client import Client, connect
+    from .http.client import AsyncClient, Client, ConnectionState, connect
     from .interleaving import shorten_collections
     from .languages.files import load
     from .languages.rows import Row, Sign
@@ -43,10 +46,9 @@ if TYPE_CHECKING:
     from .subscriptions.subscription import Subscription
     from .tuples.terms import IRI, BlankNode, Literal, Symbol, n3
 
-__version__ = "0.2.0"
-
 __all__ = [
     "IRI",
+    "AsyncClient",
     "BadData",
     "BadNetwork",
     "BadQuery",
@@ -54,6 +56,7 @@ __all__ = [
     "BadText",
     "BlankNode",
     "Client",
+    "ConnectionState",
     "DoorClosed",
     "GsgError",
     "Literal",
@@ -64,6 +67,7 @@ __all__ = [
     "Peer",
     "PeerMisbehaved",
     "PeerUnreachable",
+    "Reconnected",
     "Refused",
     "RemoteError",
     "Row",
@@ -84,8 +88,10 @@ __all__ = [
 # Imported when first used: the command's --help, and a program that only embeds a space, do not wait for the rest.
 _HOMES = {
     "IRI": "tuples.terms",
+    "AsyncClient": "http.client",
     "BlankNode": "tuples.terms",
     "Client": "http.client",
+    "ConnectionState": "http.client",
     "Literal": "tuples.terms",
     "LiveSubscription": "subscriptions.live",
     "Network": "network",

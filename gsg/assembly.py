@@ -6,6 +6,7 @@ carried, is handed in here. Nothing is decided here, and nothing is started: gsg
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from random import Random
 
@@ -20,7 +21,9 @@ from .experiments.testbed import Testbed
 from .feeds.by_heads.heads import Heads
 from .local_events import LocalEvents
 from .monitoring.status import Counters, Status
+from .monitoring.timings import Timings
 from .monitoring.tracing import Tracing
+from .monitoring.vitals import Doors, Vitals
 from .placement.holders import Holders
 from .placement.responsibility import Responsibility
 from .placement.rules import Anchor
@@ -44,13 +47,14 @@ from .topics.peer_filters import TopicFilters
 from .topics.peer_topics import PeerTopics
 from .tuples.ordered_attributes import OrderedAttributes
 from .wire.exchange import Exchange, PeerLink
+from .wire.known_doors import KnownDoors
 
 
 class Parts:
     """The parts of a peer that listens at an endpoint.
 
     ``rendezvous`` holds what was resumed from ``disk``. ``start_task`` begins work that ends with the peer, and ``is_open``
-    says whether it runs.
+    says whether it runs; ``joins`` whether it was told to join others, and ``work`` is what is to go on for as long as it lives.
     """
 
     def __init__(
@@ -65,6 +69,9 @@ class Parts:
         ordered: OrderedAttributes,
         quotas: Quotas,
         counters: Counters,
+        doors: Doors,
+        joins: bool,
+        work: dict[str, asyncio.Task[None]],
         tracing: Tracing | None,
         rng: Random,
         start_task: StartTask,
@@ -112,9 +119,22 @@ class Parts:
         self.topics = PeerTopics(contact, holders, exchange, rng, start_task)
         self.testbed = Testbed(contact, holders, exchange, self.topics)
         self.topic_filters = TopicFilters(contact.id, self.interests, self.publisher, self.subscriptions, start_task)
-        self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng)
+        self.known_doors = KnownDoors(contact.host, lambda: start_task(self.heartbeats.tell_door()))
+        self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng, self.known_doors)
         self.pauses = Pauses(holders, self.interests, self.leases, self.handover, self.subscriber.was_away)
-        self.status = Status(exchange, rendezvous, self.publisher, counters, start_task)
+        self.status = Status(exchange, rendezvous, self.publisher, counters, start_task, lambda: disk.room)
+        self.timings = timings = Timings(contact.id)
+        self.publisher.on_acknowledged = timings.acknowledge.observe
+        self.publisher.record.on_sending = timings.begin_events
+        feeds.events.on_told = timings.events_told
+        self.vitals = Vitals(
+            *(exchange, holders, responsibility, feeds.staleness, disk, timings),
+            doors=doors,
+            joins=joins,
+            work=work,
+            loop_late_s=lambda: self.pauses.late_s,
+            comparing=self.catching_up.under_way,
+        )
         told = (self.topics.counts, self.topic_filters.counts)
         for count in (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts, *told):
             counters.add(count)
@@ -149,6 +169,7 @@ class Parts:
         """Another peer has died, or left."""
         if self._is_open():
             self.holders.peer_died(contact)
+            self.known_doors.forget(contact.id)
             self.topics.peer_lost(contact.id)
             self.interests.forget_peer(contact.id)
             # A peer that vanished without a word leaves its links standing: what they fed is to be set up elsewhere.

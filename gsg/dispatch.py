@@ -264,7 +264,7 @@ class Dispatch:
                 case Lead():
                     parts.heads.lead(link, message)
                 case Beat():
-                    link.send(parts.heartbeats.answer(message))
+                    link.send(parts.heartbeats.answer(link, message))
                 case AskStatus():
                     parts.status.answer(link, message.request)
                 case TakePart():

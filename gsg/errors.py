@@ -14,6 +14,7 @@
     │   └── DoorClosed          a door could not be opened, or was used after it was closed
     └── RemoteError         another peer or the network failed
         ├── Stale               a subscription's rows may be out of date: it goes on
+        ├── Reconnected         a client has lost its peer and is back, here or at another: a subscription of it goes on
         ├── PeerUnreachable     nobody answers at that address
         │   ├── LinkBroke           a link broke, which says nothing of the peer (in gsg.wire.exchange, as the next two)
         │   ├── DialBroke           the peer's host answers, and connections there break
@@ -173,6 +174,20 @@ class Refused(RemoteError):
 
 class Stale(RemoteError):
     """Rows of a subscription may be out of date, since what makes them could not be had from other peers; it goes on."""
+
+
+class Reconnected(RemoteError):
+    """A client has lost its peer and is back, at the same one or another; a subscription of it goes on.
+
+    Rows follow as differences to those that were told; events in between may have been missed. Attributes: ``lost_url`` and
+    ``url``, the doors of the peer that was lost and of the one that serves now, and ``missed_events``, how many: None, unknown.
+    """
+
+    def __init__(self, problem: str, *, lost_url: str, url: str) -> None:
+        super().__init__(problem)
+        self.lost_url = lost_url
+        self.url = url
+        self.missed_events: int | None = None
 
 
 class PeerMisbehaved(RemoteError):

@@ -25,14 +25,16 @@ from dht.liveness.incarnations import LIVES_APART
 
 from .assembly import Parts
 from .background import logging_failure
-from .errors import BadData, DoorClosed, PeerUnreachable, RemoteError
+from .errors import BadData, DoorClosed, PeerUnreachable
 from .experiments.testbed import Testbed
 from .feeds.alpha_memory import AlphaMemory, OnEvent
 from .languages import Delete, Insert, Notify, Subscribe, parse_script, read_query
-from .languages.query import MAX_TOKENS, Query
+from .languages.query import MAX_TOKENS
 from .monitoring.inspection import Inspection
 from .monitoring.status import Counters
+from .monitoring.survey import Survey, survey
 from .monitoring.tracing import Tracing
+from .monitoring.vitals import Doors, Vitals
 from .network import EVERYBODY, Network, counts_of_refused
 from .placement.anchors import rule_of
 from .placement.rules import Anchor
@@ -47,21 +49,20 @@ from .storage.clock import HybridClock
 from .storage.disk.group_commit import GroupCommit, NoDisk
 from .subscriptions.backlog import LIMIT, Overflow, overflow_of
 from .subscriptions.live import LiveSubscription
+from .subscriptions.registry import SubscriptionRegistry
 from .subscriptions.subscription import Callback
 from .topics.names import is_filter, topic_name
 from .topics.topic import Topic
 from .tuples.audiences import audience_of
-from .tuples.features import Load, Template
+from .tuples.features import Template
 from .tuples.terms import Tuple, fact
 from .wire.addresses import address_of, addresses_of, host_of_this_machine
 from .wire.exchange import show
+from .wire.known_doors import KnownDoors
 from .wire.messages import Test
-from .wire.status_messages import AskStatus, PeerStatus
+from .wire.status_messages import PeerStatus
 
 log = logging.getLogger(__name__)
-
-SHARE_SAMPLES = 4_096
-"""Keys looked up, in the cache of holders, to estimate who is responsible for how many."""
 
 
 class Peer:
@@ -108,11 +109,15 @@ class Peer:
         """What other peers, and clients of its doors, may ask of this one."""
         self.counters = Counters()
         """What the doors of this peer count, for :meth:`status`."""
+        self.doors = Doors()
+        """Its doors, and whether they stand, for :attr:`vitals`."""
         self.resumed_facts = 0
         """Facts that were in the data directory when the peer was started."""
         self._group = asyncio.TaskGroup()
         self._running: dict[asyncio.Task[None], None] = {}
         """Tasks of this peer: one per feed under repair, snapshot under way or congested link; leaving cancels them."""
+        self._work: dict[str, asyncio.Task[None]] = {}
+        """Those that are to go on for as long as the peer lives, by name."""
         self._open = False
         self._parts: Parts
         self._calls = self.caller()
@@ -145,6 +150,9 @@ class Peer:
             ordered=ordered,
             quotas=self.quotas,
             counters=self.counters,
+            doors=self.doors,
+            joins=bool(self._join),
+            work=self._work,
             tracing=self._tracing,
             rng=self._rng,
             start_task=self._start_task,
@@ -155,8 +163,8 @@ class Peer:
         self._open = True
         try:
             await self._disk.begin_life(self._membership.id, life)
-            self._start_task(self._disk.run())
-            self._start_task(parts.handover.run())
+            self._start_task(self._disk.run(), self._disk.work)
+            self._start_task(parts.handover.run(), "handover")
             if self._tracing is not None:
                 self._tracing.start()
             self._endpoint.links.begin_reading()
@@ -168,9 +176,9 @@ class Peer:
             if isinstance(error, dht.DhtError):
                 raise PeerUnreachable(str(error)) from None
             raise
-        self._start_task(parts.anti_entropy.run())
-        self._start_task(parts.heartbeats.run())
-        self._start_task(parts.pauses.run())
+        self._start_task(parts.anti_entropy.run(), "anti-entropy")
+        self._start_task(parts.heartbeats.run(), "heartbeats")
+        self._start_task(parts.pauses.run(), "pauses")
         return self
 
     async def _enter_overlay(self) -> None:
@@ -310,12 +318,11 @@ class Peer:
             query, callback, text=text, language=language, client=client, limit=limit, max_tokens=max_tokens, overflow=choice
         )
 
-    async def subscribe_query(
-        self, query: Query, callback: Callback | None = None, *, limit: int = LIMIT, max_tokens: int = MAX_TOKENS
-    ) -> LiveSubscription:
-        """Like :meth:`subscribe`, for a query that was parsed already."""
+    @property
+    def registry(self) -> SubscriptionRegistry:
+        """The subscriptions of this peer, to make one of a query that was read already, or to ask that once."""
         self._opened()
-        return await self._parts.subscriptions.subscribe(query, callback, limit=limit, max_tokens=max_tokens)
+        return self._parts.subscriptions
 
     @property
     def inside(self) -> Inspection:
@@ -327,16 +334,18 @@ class Peer:
 
     async def status(self) -> list[PeerStatus]:
         """How this peer and every peer it knows are doing, itself first; peers that do not answer are left out."""
+        return (await self.survey()).peers
+
+    async def survey(self) -> Survey:
+        """As :meth:`status`, with those that do not answer, and why."""
         self._opened()
+        return await survey(self._parts.holders.everybody(), self._parts.exchange)
 
-        async def ask(contact: dht.Contact) -> PeerStatus | None:
-            try:
-                return await self._parts.exchange.ask(contact, AskStatus, PeerStatus)
-            except RemoteError:
-                return None
-
-        answers = await asyncio.gather(*(ask(contact) for contact in self._parts.holders.everybody()))
-        return [answer for answer in answers if answer is not None]
+    @property
+    def vitals(self) -> Vitals:
+        """What the peer knows of itself without asking others."""
+        self._opened()
+        return self._parts.vitals
 
     def topic(self, name: str) -> Topic:
         """A topic, to publish to and to subscribe to, or a filter such as ``house/+/temp``, to subscribe to (docs/topics.md).
@@ -353,13 +362,19 @@ class Peer:
     def shares(self) -> dict[bytes, float]:
         """The fraction of all keys that each known peer is responsible for, by peer id; good to about one per cent."""
         self._opened()
-        return self._parts.holders.shares(SHARE_SAMPLES)
+        return self._parts.holders.shares()
 
     # --- what doors ask ---------------------------------------------------------------------------------------------------
 
     def caller(self) -> Caller:
         """For one client: what it publishes keeps its order, and that of others may go between."""
         return Caller(self._opened)
+
+    @property
+    def known_doors(self) -> KnownDoors:
+        """Where the HTTP doors of this peer and of others are."""
+        self._opened()
+        return self._parts.known_doors
 
     async def flash(
         self,
@@ -405,12 +420,6 @@ class Peer:
         self._opened()
         return await self._parts.subscriber.listen(template, on_event, anchor=anchor, test=test, exclusive=exclusive, note=note)
 
-    async def load_at(self, template: Template, anchor: int) -> Load | None:
-        """What lies with the rendezvous of one of a template's constants; None where it does not answer."""
-        self._opened()
-        places = await self._parts.subscriber.feeds.anchors.places(template, among=(anchor,))
-        return places[0].load
-
     @property
     def testbed(self) -> Testbed:
         """What experiments ask of this peer (gsg/experiments)."""
@@ -426,12 +435,15 @@ class Peer:
             raise DoorClosed("this peer is not running; use it inside `async with gsg.Peer(...) as peer:`")
         return self._parts.publisher
 
-    def _start_task(self, work: Coroutine[None, None, None]) -> None:
+    def _start_task(self, work: Coroutine[None, None, None], lasting: str = "") -> None:
+        """``lasting`` is the name of what is to go on for as long as the peer lives."""
         if not self._open:
             work.close()
             return
         task = self._group.create_task(logging_failure(work))
         self._running[task] = None
+        if lasting:
+            self._work[lasting] = task
         task.add_done_callback(lambda done: self._running.pop(done, None))
         # A task that is cancelled before its first step never came to await its work.
         task.add_done_callback(lambda _: work.close())

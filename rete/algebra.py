@@ -56,10 +56,12 @@ class Union:
 
 @dataclass(frozen=True, slots=True)
 class Minus:
-    """Left solutions without a compatible right one that shares a bound name."""
+    """Left solutions without a compatible right one that shares a bound name, not counting ``by``: these are names that both sides
+    surely bind, and what is taken away is taken within each combination of their values, as within a graph."""
 
     left: Algebra
     right: Algebra
+    by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +133,14 @@ class Grouped:
 @dataclass(frozen=True, slots=True)
 class Slice:
     """ORDER BY with LIMIT and OFFSET: ``limit`` solutions from number ``offset`` on (None: all); ties are broken by the solution
-    itself. The limit may be a :class:`rete.Parameter`."""
+    itself. The limit may be a :class:`rete.Parameter`. Each combination of values of ``by``, names that are surely bound, has a
+    slice of its own."""
 
     child: Algebra
     order: Order | None
     offset: int = 0
     limit: Any = None  # Any: a number, or a parameter for one, which is none in the template of a query
+    by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,15 +189,26 @@ PathStep: TypeAlias = Link | NegatedSet | Closure | Steps | Either
 
 
 @dataclass(frozen=True, slots=True)
+class Merged:
+    """Several graphs as one: what is a fact of any of them is one once."""
+
+    graphs: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Path:
     """Pairs of nodes that a path connects; each end a :class:`rete.Variable` or a constant.
 
     Closures give each pair once. A reflexive path with two variables relates every subject and object of the graph to itself.
+
+    The graph is that of the facts of three terms, or where ``graph`` is given that of the facts whose fourth term it is: a
+    constant, several :class:`Merged`, or a variable, and then all steps are of one graph, which the solution binds.
     """
 
     subject: Any
     path: PathStep
     object: Any
+    graph: Any = None
 
 
 Algebra: TypeAlias = (

@@ -3,7 +3,8 @@
     python           executed in a process of its own; a ``text`` block that follows at once is what it prints
     gsg              parsed as GSG script
     gsg-mistake      refused, with the ``text`` block that follows
-    console          lines after ``$``: a ``gsg`` command is run, or for ``gsg peer`` its options are; ``make`` has such a target
+    console          lines after ``$``: a ``gsg`` command or ``curl`` is run, or for ``gsg peer`` its options are; ``make`` has such
+                     a target
     text, mermaid    for people, where nothing above claims it
 
 Addresses of a peer that runs at its default ports become those of the peer that runs here.
@@ -15,6 +16,7 @@ import asyncio
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -37,6 +39,7 @@ PAGES = [
     for path in sorted(ROOT.glob(pattern))
 ]
 LANGUAGES = {"python", "gsg", "gsg-mistake", "sparql", "console", "text", "mermaid"}
+CURL = r"(?:printf .* \| )?curl "
 PATIENCE_S = 30
 """After this, what should have come by then is a failure rather than a test that hangs."""
 
@@ -89,7 +92,8 @@ def environment(peer: PeerProcess) -> dict[str, str]:
 def here(peer: PeerProcess) -> Callable[[str], str]:
     """Puts the running peer's addresses in the place of the default ones."""
     pedro_port = peer.pedro.rpartition(":")[2]
-    return lambda text: text.replace("http://127.0.0.1:8470", peer.url).replace("4550", pedro_port)
+    door = peer.url.removeprefix("http:")
+    return lambda text: text.replace("//127.0.0.1:8470", door).replace("4550", pedro_port)
 
 
 def test_pages_hold_blocks_of_known_languages_only() -> None:
@@ -163,8 +167,29 @@ def test_gsg_simulate_has_the_options_that_pages_name(where: str, command: str) 
     assert context.params
 
 
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+async def test_curl_is_answered_as_it_goes_on_or_succeeds(
+    environment: dict[str, str], here: Callable[[str], str], tmp_path: Path
+) -> None:
+    (tmp_path / ".curlrc").write_text("silent\nfail\n")
+    asked = [command for _, command in shell_commands() if re.match(CURL, command)]
+    for command in asked:
+        process = await start(
+            f"exec {here(command)}" if "|" not in command else here(command), environment | {"CURL_HOME": str(tmp_path)}
+        )
+        if " -GN " in command:
+            assert await line_of(process) == "retry: 2000", command
+            process.kill()
+            await process.wait()
+        else:
+            await asyncio.wait_for(process.communicate(), PATIENCE_S)
+            assert process.returncode == 0, command
+
+    assert asked
+
+
 def test_every_command_of_the_pages_is_one_of_those_tried_here() -> None:
-    tried = re.compile(r"make( |$)|gsg (peer|publish|subscribe|explain|simulate|status)( |$)|(echo .* \| )gsg publish ")
+    tried = re.compile(r"make( |$)|gsg (peer|publish|subscribe|explain|simulate|status)( |$)|(echo .* \| )gsg publish |" + CURL)
 
     assert [where for where, command in shell_commands() if not tried.match(command)] == []
 

@@ -59,12 +59,22 @@ ROOMS: dict[str, set[str]] = {
         "gsg/subscriptions",
     },
     "gsg/experiments": {"gsg/wire", "gsg/placement", "gsg/topics", "gsg/monitoring"},
-    "gsg/http": {"gsg/tuples", "gsg/wire", "gsg/languages", "gsg/explain", "gsg/subscriptions", "gsg/channels", "gsg/topics"},
+    "gsg/http": {
+        "gsg/tuples",
+        "gsg/wire",
+        "gsg/languages",
+        "gsg/explain",
+        "gsg/subscriptions",
+        "gsg/channels",
+        "gsg/topics",
+        "gsg/monitoring",
+    },
     "gsg/cli": {
         "gsg/tuples",
         "gsg/wire",
         "gsg/languages",
         "gsg/explain",
+        "gsg/monitoring",
         "gsg/channels",
         "gsg/topics",
         "gsg/experiments",
@@ -97,6 +107,7 @@ HEAVY = (
     "pyarrow",
     "cryptography",
     "kademlia",
+    "prometheus_client",
 )
 
 

@@ -13,7 +13,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
 
-from ..errors import DoorClosed, LocalError, Overrun
+from ..errors import DoorClosed, GsgError, LocalError, Overrun
 from .events import Event
 from .notation import to_json
 
@@ -105,6 +105,8 @@ class Stream:
         self._together = Unread(UNREAD_CHARACTERS) if together is None else together
         self._news = asyncio.Event()
         self._ended: Exception | None = None
+        self._interruption: GsgError | None = None
+        """What the next read raises, once."""
         self.dropped = 0
         """Events that the reader was too slow for."""
 
@@ -144,6 +146,11 @@ class Stream:
         else:
             self._together.streams.discard(self)
 
+    def interrupt(self, problem: GsgError) -> None:
+        """The next read raises this, once, and the one after it goes on."""
+        self._interruption = problem
+        self._news.set()
+
     def close(self) -> None:
         """End the iteration, once what is there was read."""
         self._ended = self._ended or DoorClosed("the stream was closed")
@@ -153,7 +160,10 @@ class Stream:
         return self
 
     async def __anext__(self) -> Event:
-        while not self._unread:
+        while self._interruption is not None or not self._unread:
+            if self._interruption is not None:
+                interruption, self._interruption = self._interruption, None
+                raise interruption
             if self._ended is not None:
                 if isinstance(self._ended, DoorClosed):
                     raise StopAsyncIteration

@@ -22,6 +22,7 @@ import dht
 
 from ..background import in_turns
 from ..placement.holders import Holders
+from ..placement.membership_log import NAME
 from ..placement.responsibility import SETTLING_S, Responsibility
 from ..rendezvous.rendezvous import Rendezvous
 from ..replication.copying import SOON_S, Copying, Outcome
@@ -29,6 +30,7 @@ from ..tuples.features import Key
 from .plan import Plan
 
 log = logging.getLogger(__name__)
+membership = logging.getLogger(NAME)
 
 KEYS_PER_TURN = 500
 """Keys whose holder is looked up before others get their turn."""
@@ -230,6 +232,10 @@ class Handover:
         for primary, followed in plan.primaries.items():
             if primary.id not in failed:
                 self._rendezvous.tell_moved(followed, primary, leaves=leaves)
+        if shared := {key for keys in plan.copies.values() for key in keys} - plan.others.keys():
+            membership.info("%s keys of this peer were told to newcomers, which hold them as well from now on", f"{len(shared):,}")
+        if plan.others:
+            membership.info("%s keys of this peer are others' from now on", f"{len(plan.others):,}")
         self._rendezvous.move_keys(key for key, holders in plan.others.items() if not failed.intersection(holders))
         self._flush()
         if Outcome.FAILED in told:

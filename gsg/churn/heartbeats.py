@@ -8,6 +8,9 @@ peer that comes are asked at once: they may be those of a former life, which kne
 
 The question and its answer have the latest stamp that each side knows (:mod:`gsg.storage.clock`), and some other links are asked
 for its sake alone: so a peer that holds nothing hears of it too, and is not behind when it is the only one that is left.
+
+The question also says where the HTTP door is (:mod:`gsg.wire.known_doors`). A door that opens is told to some others at once, and
+whoever hears of a door that it did not know says where its own is.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from ..errors import PeerUnreachable, Refused
 from ..placement.holders import Holders
 from ..storage.clock import HybridClock
 from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Exchange, PeerLink
+from ..wire.known_doors import KnownDoors
 from ..wire.messages import Beat, Done
 
 log = logging.getLogger(__name__)
@@ -50,12 +54,14 @@ class Heartbeats:
         clock: HybridClock,
         feeding: Callable[[], Collection[PeerLink]],
         rng: Random,
+        doors: KnownDoors,
     ) -> None:
         self._holders = holders
         self._exchange = exchange
         self._hybrid_clock = clock
         self._feeding = feeding
         self._rng = rng
+        self._doors = doors
         self._asked: dict[PeerLink, tuple[asyncio.Future[Answer], float]] = {}
         """What each link owes, and since when. Bounded by the links: a link is asked once at a time."""
 
@@ -103,12 +109,21 @@ class Heartbeats:
     def _ask(self, link: PeerLink, now: float) -> None:
         asked = self._asked.get(link)
         if asked is None or asked[0].done():
-            answer = link.ask(lambda request: Beat(request, self._hybrid_clock.latest))
+            answer = link.ask(lambda request: Beat(request, self._hybrid_clock.latest, self._doors.own))
             answer.add_done_callback(self._answered)
             self._asked[link] = answer, now
 
-    def answer(self, beat: Beat) -> Done:
+    async def tell_door(self) -> None:
+        """This peer's door has opened: some others hear of it at once, and say where theirs are."""
+        others = self._holders.others()
+        for contact in self._rng.sample(others, min(TOLD, len(others))):
+            with contextlib.suppress(PeerUnreachable):
+                self._ask(await self._exchange.link(contact), asyncio.get_running_loop().time())
+
+    def answer(self, link: PeerLink, beat: Beat) -> Done:
         """Another peer asks. Raises Refused for an absurd time."""
+        if self._doors.hear(link.contact, beat.door) and self._doors.own:
+            self._ask(link, asyncio.get_running_loop().time())
         self._hybrid_clock.see_stamp(beat.stamp)
         return Done(beat.request, stamp=self._hybrid_clock.latest)
 

@@ -51,6 +51,8 @@ class Pauses:
         self._handover = handover
         self._on_away = on_away
         self._clock = clock
+        self.late_s = 0.0
+        """By how much the last look came too late."""
 
     async def run(self) -> None:
         """Look until cancelled."""
@@ -58,7 +60,9 @@ class Pauses:
         while True:
             begun_s = clock()
             await asyncio.sleep(LOOK_S)
-            if (away_s := clock() - begun_s - LOOK_S) >= AWAY_S:
+            away_s = clock() - begun_s - LOOK_S
+            self.late_s = max(0.0, away_s)
+            if away_s >= AWAY_S:
                 log.warning("this peer was stopped for some %.0f s: others may hold its keys by now", away_s)
                 self._holders.forget("this peer was stopped")
                 self._interests.forget_all()

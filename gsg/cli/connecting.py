@@ -8,13 +8,16 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from ..errors import GsgError, LocalError, reason
 from ..wire.addresses import read_address
 from .messages import say
+
+if TYPE_CHECKING:
+    from ..http.client import ConnectionState
 
 DEFAULT_PEER = "http://127.0.0.1:8470"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])  # Any: a click callback of any signature
@@ -26,9 +29,23 @@ peer_option: Callable[[Decorated], Decorated] = click.option(
     default=DEFAULT_PEER,
     show_default=True,
     show_envvar=True,
-    metavar="URL",
-    help="The HTTP door of the peer to talk to.",
+    metavar="URL[,URL]",
+    help="The HTTP door of the peer to talk to; of several, the first that answers, in random order.",
 )
+reconnect_option: Callable[[Decorated], Decorated] = click.option(
+    "--no-reconnect",
+    "reconnect",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="End when the peer is lost, instead of going on at the next one that answers.",
+)
+
+
+def say_state(state: ConnectionState, why: str) -> None:
+    """Say on standard error that the peer is lost, for commands that go on."""
+    if state.value == "reconnecting":
+        say(f"gsg: {why}; looking for a peer, until Ctrl-C", err=True)
 
 
 def complain(problem: str) -> None:

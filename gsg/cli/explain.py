@@ -97,7 +97,7 @@ async def _query(
         from .hints import hints_of
 
         try:
-            async with connect(url) as client:
+            async with connect(url, reconnect=False) as client:
                 plan = await client.explain(text, language)
                 told = [] if as_json else await hints_of(client, plan)
         except PeerUnreachable as error:
@@ -112,14 +112,14 @@ async def _reasons(subscription: int, why: str | None, why_not: str | None, as_j
     from .row_text import read_row
 
     row = read_row(why if why is not None else why_not or "")
-    async with connect(url) as client:
+    async with connect(url, reconnect=False) as client:
         _say(await (client.why_not if why is None else client.why)(subscription, row), as_json)
 
 
 async def _subscriptions(number: int | None, graph: Path | None, as_json: bool, url: str) -> None:
     from ..http.client import connect
 
-    async with connect(url) as client:
+    async with connect(url, reconnect=False) as client:
         if graph is not None:
             _write(graph, await client.drawing(number))
             return

@@ -19,7 +19,7 @@ from ..tuples.terms import Literal, Symbol, Term, n3, python_value, term
 
 if TYPE_CHECKING:
     from ..explain.explanations import Plan, PlanStep
-    from ..http.client import Client
+    from ..http.client import AsyncClient
 
 MAX_HINTS, MAX_ASKED = 3, 12
 """Hints for a query, and questions to the peer for them; what would be asked beyond is left out."""
@@ -27,7 +27,7 @@ MAX_HINTS, MAX_ASKED = 3, 12
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 
 
-async def hints(client: Client, query: str, language: str) -> list[str]:
+async def hints(client: AsyncClient, query: str, language: str) -> list[str]:
     """For each constant of a condition without a fact, where facts have it as another kind of term. Does not raise GsgError."""
     try:
         plan = await client.explain(query, language)
@@ -36,7 +36,7 @@ async def hints(client: Client, query: str, language: str) -> list[str]:
     return await hints_of(client, plan)
 
 
-async def hints_of(client: Client, plan: Plan) -> list[str]:
+async def hints_of(client: AsyncClient, plan: Plan) -> list[str]:
     """The same of a query that was explained."""
     found: list[str] = []
     asked = 0

@@ -51,7 +51,7 @@ async def start(*, join: str | None = None, pedro: bool = False, options: Sequen
         arguments += ["--pedro", "127.0.0.1:0"]
     arguments += options
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "gsg", "peer", *arguments),
+        *(sys.executable, "-m", "gsg", "peer", "--quiet", *arguments),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL if quietly else None,
         # A group of its own: Ctrl-C on the terminal is for whoever started the peers, who then stops them in order.

@@ -22,18 +22,25 @@ def command(as_json: bool, url: str) -> None:
 async def _status(as_json: bool, url: str) -> None:
     from ..http.client import connect
 
-    async with connect(url) as client:
+    async with connect(url, reconnect=False) as client:
         report = await client.report()
     if as_json:
         say(json.dumps(report.as_dict(), indent=2))
         return
-    from .tables import PEERS_LEGEND, console, counts_table, peers_table, print_table
+    from .tables import PEERS_LEGEND, console, counts_table, peers_table, print_table, processes_table
 
     output = console()
     asked = report.peers[0]
-    known = f"{len(report.peers)} peer{'' if len(report.peers) == 1 else 's'} known to {asked.address}"
-    output.print(one_line(f"{known}, whose id is {asked.peer.hex()}"), markup=False, soft_wrap=True)
+    count, silent = len(report.peers) + len(report.silent), len(report.silent)
+    known = f"{count} peer{'' if count == 1 else 's'} known to {asked.address}, whose id is {asked.peer.hex()}"
+    if silent:
+        known += f"; {silent} of them {'does' if silent == 1 else 'do'} not answer"
+    output.print(one_line(known), markup=False, soft_wrap=True)
     print_table(output, peers_table(report))
     output.print(PEERS_LEGEND, style="dim", soft_wrap=False)
+    print_table(output, processes_table(report))
+    for peer in report.silent:
+        said = f"no answer from peer {peer.peer.hex()[:12]} at {peer.address}: {peer.why}"
+        output.print(one_line(said), markup=False, soft_wrap=True)
     if any(one.count for peer in report.peers for one in peer.counts):
         print_table(output, counts_table(report))

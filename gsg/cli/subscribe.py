@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import Overrun, Stale
+from ..errors import Overrun, Reconnected, Stale
 from ..tuples.escaping import JSON_ERRORS, escape, json_line, one_line
 from .arguments import refuse_options
-from .connecting import peer_option, run
+from .connecting import peer_option, reconnect_option, run, say_state
 from .json_terms import json_term
 from .messages import say
 from .output import Printer
@@ -23,7 +23,7 @@ from .query_input import asks, check_one, read_query, with_query
 if TYPE_CHECKING:
     from ..languages.rows import Row, Sign
 
-TOPIC_OPTIONS = ("topic", "jsonl", "count", "url")
+TOPIC_OPTIONS = ("topic", "jsonl", "count", "reconnect", "url")
 """All other options are for queries."""
 BATCH = 1_000
 """Rows written at once, when so many have come."""
@@ -56,6 +56,7 @@ BATCH = 1_000
     show_default=True,
     help="When this command does not keep up: tell rows as their sum and drop the oldest events, drop the oldest of both, or end.",
 )
+@reconnect_option
 @peer_option
 def command(text: str | None, file: Path | None, topic: str | None, **given: Any) -> None:  # Any: click checked them
     """Print the rows of the query TEXT, one a line: + it has become true, - it has stopped being true, ! it was true at an event.
@@ -75,7 +76,7 @@ def command(text: str | None, file: Path | None, topic: str | None, **given: Any
         refuse_options("is for a query, and a topic has none; leave it out", lambda name: name not in TOPIC_OPTIONS)
         from . import topics
 
-        run(topics.subscribe(topic, jsonl=given["jsonl"], count=given["count"], url=given["url"]))
+        run(topics.subscribe(topic, jsonl=given["jsonl"], count=given["count"], url=given["url"], reconnect=given["reconnect"]))
         return
     check_one(text, file)
     if text is None and file is None:
@@ -92,6 +93,7 @@ async def _subscribe(
     count: int | None,
     max_tokens: int | None,
     overflow: str,
+    reconnect: bool,
     url: str,
 ) -> None:
     from ..http.client import connect
@@ -100,8 +102,10 @@ async def _subscribe(
     query, language = read_query(text, file, language)
     printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)
     cap = max_tokens or MAX_TOKENS
+    # A snapshot that is begun again would be told as differences to a part of it.
+    reconnect = reconnect and not snapshot
     async with (
-        connect(url) as client,
+        connect(url, reconnect=reconnect, on_state=say_state if reconnect else None) as client,
         await client.subscribe(query, language, max_tokens=cap, overflow=overflow) as subscription,
     ):
         for warning in subscription.warnings:
@@ -121,7 +125,7 @@ async def _subscribe(
         while left is None or left > 0:
             try:
                 batch = await subscription.batch(BATCH if left is None else min(left, BATCH))
-            except (Overrun, Stale) as error:
+            except (Overrun, Stale, Reconnected) as error:
                 if subscription.has_ended:
                     raise
                 say(f"gsg: {error}", err=True)

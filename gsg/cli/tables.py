@@ -6,6 +6,7 @@ import errno
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
@@ -14,6 +15,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from ..monitoring.metrics import is_gauge
 from ..tuples.escaping import one_line
 
 if TYPE_CHECKING:
@@ -128,10 +130,32 @@ def peers_table(report: Report) -> FittedTable:
     return FittedTable([Column("peer", is_text=True), *map(Column, headings)], rows)
 
 
+def processes_table(report: Report) -> FittedTable:
+    """What each peer's process is; a peer of an earlier version does not say."""
+    rows = []
+    for peer in report.peers:
+        started = _time_text(peer.started_s) if peer.version else "-"
+        figures = (peer.memory_bytes, peer.disk_bytes, peer.disk_free_bytes)
+        rows.append((peer.address, peer.version or "-", started, *(f"{each / 1e6:,.1f}" if each else "-" for each in figures)))
+    texts = (Column("peer", is_text=True), Column("version", is_text=True), Column("started", is_text=True))
+    return FittedTable([*texts, *map(Column, ("memory MB", "disk MB", "disk free MB"))], rows)
+
+
+def _time_text(unix_s: float) -> str:
+    """A time that a peer said, which may be any number."""
+    try:
+        return f"{datetime.fromtimestamp(unix_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    except (ValueError, OverflowError, OSError):
+        return f"{unix_s:g} s"
+
+
 def counts_table(report: Report) -> FittedTable:
-    """What doors and tests have counted, one line for each thing that has happened."""
+    """What doors and tests have counted, one line for each thing that has happened, or that is so now."""
     rows = [
-        (peer.address, one.name.replace("_", " "), f"{one.count:,}") for peer in report.peers for one in peer.counts if one.count
+        (peer.address, f"{one.name.replace('_', ' ')}{' (now)' if is_gauge(one.name) else ''}", f"{one.count:,}")
+        for peer in report.peers
+        for one in peer.counts
+        if one.count
     ]
     return FittedTable(
         [Column("peer", is_text=True), Column("counted since its start", is_text=True, folds=True), Column("")], rows, keys=2

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ..errors import Overrun
+from ..errors import Overrun, Reconnected
 
 if TYPE_CHECKING:
     from ..topics.backlog import Losses, TopicEvent
@@ -59,9 +59,13 @@ class LossTeller:
 
 
 async def follow(
-    events: Events, show: Callable[[TopicEvent], Awaitable[None]], tell: Callable[[Losses], None], *, count: int | None
+    events: Events,
+    show: Callable[[TopicEvent], Awaitable[None]],
+    tell: Callable[[Losses | Reconnected], None],
+    *,
+    count: int | None,
 ) -> None:
-    """Show events, until so many have come or they end, and tell of those that were lost."""
+    """Show events, until so many have come or they end, and tell of those that were lost, and where there is another peer."""
     losses, clock = LossTeller(tell), asyncio.get_running_loop().time
     try:
         while count is None or count > 0:
@@ -75,6 +79,8 @@ async def follow(
                 losses.tell_due(max(clock(), losses.due_s or 0.0))  # uvloop rounds to milliseconds
             except Overrun as error:
                 losses.add(error)
+            except Reconnected as error:
+                tell(error)
             except StopAsyncIteration:
                 return
             else:

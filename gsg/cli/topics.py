@@ -10,7 +10,7 @@ import click
 
 from ..errors import BadText, LocalError
 from ..tuples.escaping import JSON_ERRORS, json_line, one_line
-from .connecting import peer_option, run
+from .connecting import peer_option, run, say_state
 from .input_lines import lines_of_input
 from .json_terms import json_term
 from .messages import say
@@ -38,7 +38,7 @@ def command(as_json: bool, url: str) -> None:
 async def _list(as_json: bool, url: str) -> None:
     from ..http.client import connect
 
-    async with connect(url) as client:
+    async with connect(url, reconnect=False) as client:
         sizes = await client.topics()
     printer = Printer(sys.stdout, errors=JSON_ERRORS if as_json else None)
     if as_json:
@@ -58,7 +58,7 @@ async def publish(topic: str, values: tuple[str, ...], url: str) -> None:
     from ..http.client import connect
 
     terms = None if values == ("-",) else _terms_of(values)
-    async with connect(url) as client:
+    async with connect(url, reconnect=False) as client:
         if terms is None:
             async for lines in lines_of_input():
                 await client.topic(topic).publish_all([(_text_of(line),) for line in lines])
@@ -89,7 +89,7 @@ def _text_of(line: bytes) -> str:
         ) from None
 
 
-async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str) -> None:
+async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str, reconnect: bool) -> None:
     """Print the events of a topic, or of all that match a filter, one a line, until so many have come."""
     from ..http.client import connect
     from ..topics.names import is_filter
@@ -99,7 +99,10 @@ async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str) -> 
     async def show(event: TopicEvent) -> None:
         await printer.print(_jsonl(event) if jsonl else _line(event, names_topic=is_filter(topic)))
 
-    async with connect(url) as client, await client.topic(topic).subscribe() as events:
+    async with (
+        connect(url, reconnect=reconnect, on_state=say_state if reconnect else None) as client,
+        await client.topic(topic).subscribe() as events,
+    ):
         say(f"gsg: ready: what is published to {topic} from now on comes", err=True)
         await follow(events, show, lambda losses: say(f"gsg: {losses}", err=True), count=count)
 

@@ -11,6 +11,8 @@ import msgspec
 
 import dht
 
+from ..languages import notebook
+
 
 class HeldKey(msgspec.Struct, frozen=True):
     """A key as one peer sees it."""
@@ -84,6 +86,9 @@ class Plan(msgspec.Struct, frozen=True):
         lines += [f"warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return notebook.text(self)
+
 
 def _plan_lines(steps: Iterable[PlanStep]) -> Iterator[str]:
     number = 0
@@ -95,7 +100,7 @@ def _plan_lines(steps: Iterable[PlanStep]) -> Iterator[str]:
         number += 1
         words = [f"{number}. {step.text}"]
         words += [] if step.facts is None else [number_text(step.facts, "fact")]
-        words += [f"on {' '.join('?' + name for name in step.on)}"] if step.on else []
+        words += [f"on {' '.join(name if name == '_' else '?' + name for name in step.on)}"] if step.on else []
         words += ["on nothing: a cross product"] if step.product else []
         yield "  ".join(words)
         for test in step.tests:
@@ -155,6 +160,9 @@ class Why(msgspec.Struct, frozen=True):
             lines.append(f"and {self.total - len(self.derivations):,} more")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        return notebook.text(self)
+
 
 def _reason_lines(reasons: Iterable[Reason]) -> Iterator[str]:
     for reason in reasons:
@@ -210,6 +218,9 @@ class WhyNot(msgspec.Struct, frozen=True):
         lines += _indented(_check_lines([self.checks]))
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return notebook.text(self)
 
 
 def _check_lines(checks: Iterable[Check]) -> Iterator[str]:

@@ -45,6 +45,8 @@ class IncomingEvents:
         self._memory_of = memory_of
         self._joins = joins
         self._seen = SeenEvents()
+        self.on_told: Callable[[bytes, Sequence[Event]], None] | None = None
+        """Hears of a publisher's events whose rows are told now, where they came by a message."""
 
     def accept(self, link: PeerLink, message: Happened) -> bool:
         """Acknowledge what a link has brought. Whether it is to be told, in its turn: some feed of it comes by this link, as nobody
@@ -68,6 +70,8 @@ class IncomingEvents:
                 # A defect of ours in one listener must not keep the others waiting.
                 log.exception("an event was not carried out")
         self._joins.tell_rows()
+        if self.on_told is not None:
+            self.on_told(publisher, events)
 
     def tell(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
         """It is the turn of an event that some feeds match: listeners hear, and it joins with the facts of this moment, once."""
@@ -88,6 +92,8 @@ class IncomingEvents:
             still = [memory for memory in memories if memory.on_event is not None or memory.users]
             self._tell_memories(publisher, event, still, came_s)
             self._joins.tell_rows()
+            if self.on_told is not None:
+                self.on_told(publisher, (event,))
 
         return tell
 

@@ -1,5 +1,5 @@
-"""The HTTP door of a peer: a WebSocket for clients, and the status as JSON for people and scripts.
+"""The HTTP door of a peer, and its clients.
 
-Open next: protocol.py (what is said), session.py (one client of the door), client.py (the other end). Clients import the protocol;
-the server's packages are loaded with door.py.
+Open next: protocol.py (what is said over the WebSocket), door.py (which path is answered by what), then a room: client/ (the other
+end), websocket/ (one client of the WebSocket), serving/ (connections). Clients import the protocol and nothing of the door.
 """

@@ -1,6 +1,6 @@
-"""The HTTP server of a peer: WebSocket at ``/v1``, status as JSON at ``/status``.
+"""The HTTP server of a peer; what it does is in the table of application.py.
 
-Every request passes the gate first: whether there is a place for it, and whether it was meant for this peer (hosts.py).
+Every request passes the gate first: whether there is a place for it, and whether it was meant for this peer (serving/hosts.py).
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ from ipaddress import ip_address
 from types import TracebackType
 from typing import Self
 
-import msgspec
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route, WebSocketRoute
+from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -29,13 +26,20 @@ from dht.log_rate import LogRate
 from ..errors import DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
+from ..wire.door_urls import check_advertised
 from ..wire.status_messages import Count
-from .connections import CLOSE_SWEEPS, Connection, Connections
-from .hosts import Hosts, Refusal
-from .peer_channel import PeerChannel
+from .application import application, operations
+from .json.form import SUBPROTOCOL, Objects
+from .json.streams import Streams
+from .operations import Services
 from .protocol import MAX_MESSAGE_BYTES
-from .server import REFUSAL, Server, protocols
-from .session import Session, report
+from .serving.bodies import Bodies
+from .serving.clients import Clients
+from .serving.connections import CLOSE_SWEEPS, Connection, Connections
+from .serving.hosts import Hosts, Refusal
+from .serving.server import REFUSAL, Server, protocols
+from .websocket.channel_subscription import PeerChannel
+from .websocket.session import Session
 
 log = logging.getLogger(__name__)
 _refused = LogRate(log)
@@ -43,7 +47,7 @@ _cut_off = LogRate(log)
 
 BACKLOG = 128
 MAX_CLIENTS = 1_000
-"""WebSockets served at once; one more is answered 503."""
+"""WebSockets and streams served at once; one more is answered 503."""
 UNREAD_BYTES = 256 * 1024 * 1024
 """Bytes of rows that wait for all clients together: beyond, the longest backlogs make room (:mod:`gsg.subscriptions.backlog`)."""
 CLOSE_S = CLOSE_SWEEPS
@@ -52,12 +56,6 @@ CLOSE_S = CLOSE_SWEEPS
 PING_S = 20
 """How often a client is asked whether it lives, and how long it may take to answer: one that answers nothing is cut off, CLOSE_S
 later at the latest."""
-
-_ABOUT = """A peer of the Global Semantic Graph router.
-
-GET /status      how this peer and those it knows are doing, as JSON
-WebSocket /v1    publish and subscribe; use the command gsg, or gsg.connect() in Python
-"""
 
 
 class _TrueAlarms(logging.Filter):
@@ -79,26 +77,35 @@ class HttpDoor:
     """Serves one peer; an async context manager. Port 0 takes a free one; entering raises DoorClosed when the port is taken.
 
     ``names``: what the peer's host is called besides its addresses, ``localhost`` and ``host``: no page by another name is served.
-    Raises LocalError for a name that is none.
+    ``advertise``: the URL that clients of other peers are told, where that is not the address that the door is bound to.
+    Raises LocalError for a name or a URL that is none.
     """
 
-    def __init__(self, peer: Peer, host: str = "127.0.0.1", port: int = 8470, *, names: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        peer: Peer,
+        host: str = "127.0.0.1",
+        port: int = 8470,
+        *,
+        names: Iterable[str] = (),
+        advertise: str | None = None,
+    ) -> None:
         self.host = host
         self.port = port
         self._peer = peer
         self._hosts = Hosts(host, names)
+        self._advertise = None if advertise is None else check_advertised(advertise)
         self._connections = Connections(self._ended)
-        self._unread = Pool(UNREAD_BYTES)
-        self._channel = PeerChannel(peer)
+        unread = Pool(UNREAD_BYTES)
+        self._services = Services(peer, PeerChannel(peer), unread, Clients(MAX_CLIENTS), Bodies(), Streams(unread))
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
-        self._clients = 0
         self._lost = 0
         """Clients that ended without a goodbye, or did not read."""
         self._refusals = 0
         http, websocket = protocols(self._connections)
         config = uvicorn.Config(
-            self._gate(self._application()),
+            self._gate(application(operations(self._services), self._serve_websocket)),
             log_config=None,
             http=http,
             ws=websocket,
@@ -138,6 +145,9 @@ class HttpDoor:
         await self._group.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
         self._peer.counters.add(self._counted)
+        with contextlib.suppress(DoorClosed):  # of a peer that was stopped before, which the door then tells
+            self._peer.known_doors.open(self._advertise or self.url)
+        self._peer.doors.add("http", lambda: self._server.started)
         if not ip_address(listening.getsockname()[0]).is_loopback:
             log.warning(
                 "the HTTP door at %s serves whoever reaches it, without a password and in plain text, all that the peer may do; "
@@ -149,6 +159,10 @@ class HttpDoor:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._socket is not None, "entered before left"
         self._server.should_exit = True
+        self._services.clients.closing.set()
+        with contextlib.suppress(DoorClosed):
+            self._peer.known_doors.close(self._advertise or self.url)
+        self._peer.doors.remove("http")
         with contextlib.suppress(ValueError):  # leaving twice is allowed
             self._peer.counters.remove(self._counted)
         try:
@@ -157,7 +171,8 @@ class HttpDoor:
         finally:
             self._connections.abort_all()
             self._socket.close()
-            await self._channel.close()
+            await self._services.streams.close_all()
+            await self._services.channel.close()
 
     def _counted(self) -> list[Count]:
         return [
@@ -169,7 +184,7 @@ class HttpDoor:
     def _ended(self, connection: Connection, died_of: str) -> None:
         """The sweep cuts a connection off. A WebSocket's session counts itself, as one that has ended without a goodbye."""
         self._lost += not connection.is_websocket
-        _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of)
+        _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of, client=connection.client)
 
     def _gate(self, application: Starlette) -> ASGIApp:
         async def gate(scope: Scope, receive: Receive, send: Send) -> None:
@@ -179,7 +194,8 @@ class HttpDoor:
                 return
             self._refusals += 1
             host, port = scope.get("client") or ("nowhere", 0)
-            _refused.warning("a client at %s is refused: %s", show(host, port), refusal.reason)
+            client = show(host, port)
+            _refused.warning("a client at %s is refused: %s", client, refusal.reason, client=client)
             response = PlainTextResponse(f"{refusal.reason}\n", refusal.status, headers={"connection": "close"})
             if scope["type"] == "http":
                 await response(scope, receive, send)
@@ -195,29 +211,16 @@ class HttpDoor:
         if problem is not None:
             return Refusal(503, problem)
         refusal = self._hosts.refusal(scope["raw_path"], scope["headers"])
-        if refusal is None and scope["type"] == "websocket" and self._clients >= MAX_CLIENTS:
-            return Refusal(503, f"{MAX_CLIENTS} clients are served already; try again later")
+        if refusal is None and scope["type"] == "websocket" and self._services.clients.refusal:
+            return Refusal(503, self._services.clients.refusal)
         return refusal
 
-    def _application(self) -> Starlette:
-        async def about(_: Request) -> Response:
-            return PlainTextResponse(_ABOUT)
-
-        async def status(_: Request) -> Response:
-            answer = await report(0, self._peer)
-            return Response(msgspec.json.encode(answer.as_dict()), media_type="application/json")
-
-        async def clients(websocket: WebSocket) -> None:
-            self._clients += 1
-            try:
-                caller = websocket.client
-                client = "" if caller is None else f"{caller.host}:{caller.port}"
-                session = Session(self._peer, websocket, client, channel=self._channel, unread=self._unread)
-                await session.serve()
-                self._lost += session.lost
-            finally:
-                self._clients -= 1
-
-        return Starlette(
-            routes=[Route("/", about), Route("/status", status), WebSocketRoute("/v1", clients)],
-        )
+    async def _serve_websocket(self, websocket: WebSocket) -> None:
+        services = self._services
+        with services.clients.one_more():
+            caller = websocket.client
+            client = "" if caller is None else f"{caller.host}:{caller.port}"
+            form = Objects() if SUBPROTOCOL in websocket.scope.get("subprotocols", ()) else None
+            session = Session(services.peer, websocket, client, channel=services.channel, unread=services.unread, form=form)
+            await session.serve()
+            self._lost += session.lost

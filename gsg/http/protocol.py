@@ -1,13 +1,15 @@
-"""What clients and a peer say to each other over the WebSocket at ``/v1``.
+"""What clients and a peer say to each other over the WebSocket at ``/v1``: as arrays, or, where a client asks for the subprotocol
+``gsg.v1+json``, as the objects of gsg/http/json/messages.py.
 
 One message a frame: msgpack in binary frames, the same arrays as JSON in text frames; a connection is answered in the kind of
 its first frame. Every request has a number of the client's choice and is answered by Done, Failed, Subscribed or what was asked
 for, with that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
 
     client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport, Explain, AskHoldings, AskWhy, AskDrawing,
-                        AskKeys, PublishEvents, SubscribeEvents, AskChannel
+                        AskKeys, PublishEvents, SubscribeEvents, AskChannel, AskDoors
     peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; OutOfDate; Ended; Report,
-                        Explained, Holdings, Reasons, Drawing, Keys; of a channel Subscribed, then Events... ; ChannelReport
+                        Explained, Holdings, Reasons, Drawing, Keys; of a channel Subscribed, then Events... ; ChannelReport;
+                        Doors, and again when they change
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.tuples.terms`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a
 blank node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves. In a request, other
@@ -19,7 +21,7 @@ A message that is no request is answered Failed, with its number where it can be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -29,7 +31,7 @@ from ..languages.query import MAX_TOKENS
 from ..subscriptions.backlog import LIMIT, Overflow
 from ..tuples.features import Key
 from ..tuples.terms import Term
-from ..wire.status_messages import PeerStatus
+from ..wire.status_messages import PeerStatus, SilentPeer
 
 MAX_KEYS, MAX_KEYS_FOUND = 10_000, 16
 """Keys that may be asked about at once, and with a lookup for each; more is refused."""
@@ -95,6 +97,8 @@ class Subscribe(_Message, tag=4, frozen=True):
     """Tokens that the subscription may hold at the peer; beyond, it ends with TooManyTokens."""
     overflow: str = Overflow.RESYNC
     """What happens at ``limit``: resync, drop_oldest or error; see :mod:`gsg.subscriptions.backlog`."""
+    terms: str = "plain"
+    """How its terms are written: in arrays in one way, plain; in objects also as sparql has them (gsg/http/json/terms.py)."""
 
 
 class Unsubscribe(_Message, tag=5, frozen=True):
@@ -190,6 +194,10 @@ class AskTopics(_Message, tag=33, frozen=True):
     """Which topics does the peer know of? Of ``topic``, if it is named: how many members are there?"""
 
     topic: str = ""
+
+
+class AskDoors(_Message, tag=40, frozen=True):
+    """Which HTTP doors of other peers do you know? Answered by Doors, and again under the same number whenever that changes."""
 
 
 class Done(_Message, tag=10, frozen=True):
@@ -310,6 +318,12 @@ class Topics(_Message, tag=35, frozen=True):
     sizes: list[tuple[str, float]]
 
 
+class Doors(_Message, tag=41, frozen=True):
+    """The HTTP doors of other peers, as this client may reach them: where to go when this peer is lost."""
+
+    urls: list[str]
+
+
 class ChannelReport(_Message, tag=30, frozen=True):
     """How the peer's channel is."""
 
@@ -334,20 +348,23 @@ class ChannelSubscription(msgspec.Struct, frozen=True, array_like=True, gc=False
 
 
 class Report(_Message, tag=16, frozen=True):
-    """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for."""
+    """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for, and ``silent`` are
+    those that did not say."""
 
     peers: list[PeerStatus]
     shares: list[float]
+    silent: list[SilentPeer] = []
 
     def as_dict(self) -> dict[str, list[dict[str, object]]]:
-        """For JSON: ``peers``, each with its fields by name."""
+        """For JSON: ``peers`` and ``silent``, each with its fields by name."""
         return {
             "peers": [
                 {"peer": peer.peer.hex(), "share": share}
                 | {name: getattr(peer, name) for name in peer.__struct_fields__ if name not in ("peer", "request", "counts")}
                 | {"counts": {one.name: one.count for one in peer.counts}}
                 for peer, share in zip(self.peers, self.shares, strict=True)
-            ]
+            ],
+            "silent": [{"peer": one.peer.hex(), "address": one.address, "why": one.why} for one in self.silent],
         }
 
 
@@ -365,12 +382,13 @@ Request: TypeAlias = (
     | AskWhy
     | AskDrawing
     | AskKeys
+    | AskDoors
     | ChannelRequest
     | TopicRequest
 )
 OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended | Events | TopicEvents
 """What the peer tells of a subscription that it has made."""
-Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Keys | ChannelReport | Topics
+Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Keys | ChannelReport | Topics | Doors
 Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer
 
 
@@ -386,8 +404,12 @@ _ATTRIBUTES = {
 def failed(request: int, error: errors.GsgError) -> Failed:
     """The message for an error."""
     kind = type(error).__name__
-    told = {name: value for name in _ATTRIBUTES.get(kind, ()) if (value := getattr(error, name))}
-    return Failed(request, kind, error.problem if isinstance(error, errors.BadText) else str(error), **told)
+    return Failed(request, kind, error.problem if isinstance(error, errors.BadText) else str(error), **attributes_of(error))
+
+
+def attributes_of(error: errors.GsgError) -> dict[str, Any]:  # Any: whatever the attributes are
+    """What an error says besides its text."""
+    return {name: value for name in _ATTRIBUTES.get(type(error).__name__, ()) if (value := getattr(error, name))}
 
 
 def error_of(message: Failed) -> errors.GsgError:

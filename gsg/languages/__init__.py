@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -34,6 +34,7 @@ READ_AT_ONCE = 2_000
 """Characters of a query that are read while others wait: some 110 ms at worst, where all are expressions of SPARQL."""
 _Result = TypeVar("_Result")
 _SKELETONS = Skeletons()
+_ASKED_ONCE = Skeletons()
 """One a process: what a text means does not depend on who asks. Bounded; see skeletons.py."""
 
 
@@ -62,22 +63,36 @@ def language_of(text: str) -> str:
     return "sparql" if found is not None and found[1].upper() in _SPARQL_WORDS else "gsg"
 
 
-def parse_query(text: str, language: str = "gsg") -> Query:
+def parse_query(
+    text: str, language: str = "gsg", *, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = (), once: bool = False
+) -> Query:
     """A standing query from its text; of texts that are equal up to constants, one template with arguments.
 
-    Raises Unsupported for a language that is not known, BadText and BadQuery for a text that is no query of it.
+    Of SPARQL alone: where graphs are given, these are the dataset; ``once`` is for who asks once, whose ``Query.result`` says what
+    is made of the rows (:func:`gsg.languages.sparql.parse_query`). Raises Unsupported for a language that is not known, BadText and
+    BadQuery for a text that is no query of it.
     """
     _check_text(text)
     module = LANGUAGES.get(language)
     if module is None:
         raise Unsupported(f"unknown language {language!r}; known are: {', '.join(sorted(LANGUAGES))}")
-    read: Callable[[str], Query] = importlib.import_module(module).parse_query
-    return _SKELETONS.query(text.removeprefix(MARK), language, read)
+    read: Callable[..., Query] = importlib.import_module(module).parse_query
+    if default_graphs or named_graphs or once:
+        if language != "sparql":
+            raise Unsupported(f"a query in {language!r} has no graphs; expected one in SPARQL, or the graph as the fourth term")
+        read = partial(read, once=once)
+    if default_graphs or named_graphs:
+        # Rare: the text does not say it, and what is known of texts is by their words alone.
+        return read(text.removeprefix(MARK), default_graphs=default_graphs, named_graphs=named_graphs)
+    return (_ASKED_ONCE if once else _SKELETONS).query(text.removeprefix(MARK), language, read)
 
 
-async def read_query(text: str, language: str = "gsg") -> Query:
+async def read_query(
+    text: str, language: str = "gsg", *, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = (), once: bool = False
+) -> Query:
     """As :func:`parse_query`, a long text in a thread, as others are to have their turn: the longest takes a second."""
-    return await as_long_as(text, partial(parse_query, text, language))
+    read = partial(parse_query, text, language, default_graphs=default_graphs, named_graphs=named_graphs, once=once)
+    return await as_long_as(text, read)
 
 
 async def as_long_as(text: str, work: Callable[[], _Result]) -> _Result:

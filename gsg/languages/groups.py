@@ -71,6 +71,10 @@ class Conditions:
     expressions: list[Expression] = field(default_factory=list)
     inner: Decided = field(default_factory=list)
 
+    def patterns(self) -> list[algebra.Algebra]:
+        """The pattern of each EXISTS."""
+        return [pattern for pattern, _ in self.existences] + [pattern for _, pattern in self.inner]
+
     def add_expression(self, expression: Expression, negated: bool, inner: Decided) -> None:
         """One more condition; the EXISTS that stand inside it are taken out of ``inner``."""
         self.expressions.append(Call("!", (expression,)) if negated else expression)
@@ -129,7 +133,11 @@ class Aggregates:
             self._names[aggregate] = self._query.hidden_name("aggregate")
         return Name(self._names[aggregate])
 
-    def group(self, tree: algebra.Algebra, keys: tuple[str, ...]) -> algebra.Algebra:
+    def patterns(self) -> list[algebra.Algebra]:
+        """The pattern of each EXISTS inside them."""
+        return [pattern for _, pattern in self._inner]
+
+    def group(self, tree: algebra.Algebra, keys: tuple[str, ...]) -> algebra.Grouped:
         """One solution for each group, with its keys and aggregates."""
         return algebra.Grouped(decided(tree, self._inner), keys, tuple((name, one) for one, name in self._names.items()))
 
@@ -150,13 +158,20 @@ def projected(tree: algebra.Algebra, names: tuple[str, ...], *, distinct: bool) 
 
 
 def sliced(
-    tree: algebra.Algebra, names: tuple[str, ...], order: Ordered | None, *, distinct: bool, offset: int, limit: int | None
+    tree: algebra.Algebra,
+    names: tuple[str, ...],
+    order: Ordered | None,
+    *,
+    distinct: bool,
+    offset: int,
+    limit: int | None,
+    by: tuple[str, ...] = (),
 ) -> algebra.Algebra:
-    """The tree with these names only, from ``offset`` on and at most ``limit`` of them."""
+    """The tree with these names only, from ``offset`` on and at most ``limit`` of them, or so many for each value of ``by``."""
     if order is None or set(order.names) <= set(names):
-        return algebra.Slice(projected(tree, names, distinct=distinct), order, offset, limit)
+        return algebra.Slice(projected(tree, names, distinct=distinct), order, offset, limit, by)
     if not distinct:
-        return algebra.Project(algebra.Slice(tree, order, offset, limit), names)
+        return algebra.Project(algebra.Slice(tree, order, offset, limit, by), names)
     read = algebra.Project(tree, tuple(dict.fromkeys((*names, *order.names))))
     rows = algebra.Grouped(read, names, ((FIRST, First(order)),))
-    return algebra.Project(algebra.Slice(rows, ByFirst(), offset, limit), names)
+    return algebra.Project(algebra.Slice(rows, ByFirst(), offset, limit, by), names)

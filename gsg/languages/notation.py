@@ -182,8 +182,8 @@ def operator_text(tree: algebra.Algebra) -> str:
             return "OPTIONAL" + ("" if test is None else f" with {test_text(test)}")
         case algebra.Union():
             return "UNION"
-        case algebra.Minus():
-            return "MINUS"
+        case algebra.Minus(_, _, within):
+            return "MINUS" + _within_text(within)
         case algebra.Filter(_, test):
             return f"FILTER {test_text(test)}"
         case algebra.Exists(_, _, negated):
@@ -201,14 +201,24 @@ def operator_text(tree: algebra.Algebra) -> str:
         case algebra.Grouped(_, keys, aggregates):
             by = f" by {', '.join(map(variable_text, keys))}" if keys else " of all"
             return f"group{by}: {', '.join(_aggregate_text(aggregate) for _, aggregate in aggregates) or 'no aggregate'}"
-        case algebra.Slice(_, order, offset, limit):
+        case algebra.Slice(_, order, offset, limit, within):
             words = [] if order is None else [f"ORDER BY {_order_text(order)}"]
             given = variable_text(limit.name) if isinstance(limit, rete.Variable) else limit
             words += [f"LIMIT {given}"] if given is not None else []
             words += [f"OFFSET {offset}"] if offset else []
-            return " ".join(words) or "all"
-        case algebra.Path(subject, path, object_):
-            return f"path ({term_text(subject)}, {path_text(path)}, {term_text(object_)})"
+            return (" ".join(words) or "all") + _within_text(within)
+        case algebra.Path(subject, path, object_, graph):
+            return f"path ({term_text(subject)}, {path_text(path)}, {term_text(object_)}){_graph_text(graph)}"
+
+
+def _within_text(names: tuple[str, ...]) -> str:
+    return f" within each {', '.join(map(variable_text, names))}" if names else ""
+
+
+def _graph_text(graph: object) -> str:
+    if isinstance(graph, algebra.Merged):
+        return f" in {' and '.join(map(term_text, graph.graphs)) or 'no graph'}"
+    return "" if graph is None else f" in {term_text(graph)}"
 
 
 def part_text(part: rete.Condition | rete.Group | algebra.Algebra) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import rete
@@ -12,6 +12,7 @@ from rete.production import ChainEnd, Listener
 
 from ..errors import BadQuery, LocalError, TooManyTokens
 from ..tuples.terms import Term
+from .result_form import ResultForm
 
 MAX_TOKENS = 1_000_000
 """Tokens that a subscription may hold, the rows of its answer included, where it does not say; beyond, it ends alone."""
@@ -32,6 +33,8 @@ class Query:
     body: rete.Group | algebra.Algebra
     select: tuple[str, ...]
     arguments: tuple[Term, ...] = ()
+    result: ResultForm | None = None
+    """What is made of its rows, of one that is asked once."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -49,14 +52,14 @@ class Query:
 
     def bound(self) -> Query:
         """The same query with its constants put back."""
-        return Query(rete.bound(self.body, self.arguments), self.select) if self.arguments else self
+        return replace(self, body=rete.bound(self.body, self.arguments), arguments=()) if self.arguments else self
 
     def bound_at(self, numbers: frozenset[int]) -> Query:
         """The same query with these of its constants put back."""
         kept = [number for number in range(len(self.arguments)) if number not in numbers]
         place = {number: rete.Parameter(at) for at, number in enumerate(kept)}
         fillers = tuple([place.get(number, argument) for number, argument in enumerate(self.arguments)])
-        return Query(rete.bound(self.body, fillers), self.select, tuple([self.arguments[number] for number in kept]))
+        return replace(self, body=rete.bound(self.body, fillers), arguments=tuple([self.arguments[number] for number in kept]))
 
     @classmethod
     def selecting_all(cls, group: rete.Group) -> Query:
@@ -69,12 +72,12 @@ class Query:
         return cls(group, group.variables())
 
     @classmethod
-    def of_tree(cls, tree: algebra.Algebra, select: tuple[str, ...]) -> Query:
+    def of_tree(cls, tree: algebra.Algebra, select: tuple[str, ...], result: ResultForm | None = None) -> Query:
         """A query that is a tree of operators; names of ``select`` that it leaves unbound are missing in a row.
 
         Raises BadQuery like :meth:`selecting_all`.
         """
-        made = cls(tree, select)
+        made = cls(tree, select, result=result)
         alphas(made)
         return made
 

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from ..tuples.terms import Term, Tuple, n3, python_value, term
+from . import notebook
 
 
 class Sign(IntEnum):
@@ -94,6 +95,9 @@ class Row(Mapping[str, "Term | float"]):
 
     def __repr__(self) -> str:
         return f"Row({dict(self)!r})"
+
+    def _repr_html_(self) -> str:
+        return notebook.table(self._names, [self._terms]) if self._names else notebook.text(self)
 
 
 Change: TypeAlias = tuple[Sign, Row]

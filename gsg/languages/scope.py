@@ -15,11 +15,15 @@ from functools import cached_property
 from rete import algebra
 from rete.compile.scope import in_scope
 
+from ..errors import BadQuery
 from ..tuples.terms import XSD, Term, literal
 from .expressions.tree import Expression, Fresh
 
 MAX_DEPTH = 120
 """Operators inside operators, and expressions inside expressions: trees are hashed, built and walked by recursion further on."""
+
+GRAPH = ".graph"
+"""Begins the names that are made up for graphs."""
 
 MAX_PARTS = 20_000
 """Nodes of all expressions of a query: each is evaluated for each fact."""
@@ -84,3 +88,9 @@ def depth(tree: algebra.Algebra) -> int:
             deepest = max(deepest, level)
             pending.extend((getattr(node, field.name), level + 1) for field in fields(node) if field.compare)
     return deepest
+
+
+def check_depth(tree: algebra.Algebra) -> None:
+    """Raises BadQuery for a tree that is too deep."""
+    if depth(tree) > MAX_DEPTH:
+        raise BadQuery(f"the query is more than {MAX_DEPTH} operators deep; expected shorter chains, or several queries")

@@ -14,7 +14,9 @@ from rete.compile.scope import in_scope
 from rete.conditions import is_parameter
 
 from .expressions.aggregates import Aggregated
+from .expressions.operators import Computed
 from .expressions.tree import Name
+from .scope import GRAPH
 
 MOST = 10
 """Names that are told; of further ones their number is."""
@@ -22,15 +24,28 @@ MOST = 10
 
 def unbound_names(tree: algebra.Algebra) -> tuple[str, ...]:
     """A sentence for each name that nothing binds where it is read, each once, in the order of the tree."""
-    made = frozenset(_made(tree))
+    made, of_graphs = frozenset(_made(tree)), frozenset(_of_graphs(tree))
     said: dict[str, str] = {}
     for name, place, bound in _read(tree, frozenset(), set()):
         if name not in said and not name.startswith("."):
-            said[name] = f"nothing binds ?{name}, so it has no value in {place}{_remedy(name, bound, made)}"
+            remedy = _OUTSIDE.format(name) if name in of_graphs else _remedy(name, bound, made)
+            said[name] = f"nothing binds ?{name}, so it has no value in {place}{remedy}"
     sentences = tuple(said.values())
     if len(sentences) <= MOST:
         return sentences
     return (*sentences[:MOST], f"nothing binds {len(sentences) - MOST} other names that are read")
+
+
+_OUTSIDE = ": GRAPH ?{0} gives it a value outside of its braces alone; write behind them what reads it"
+
+
+def _of_graphs(tree: algebra.Algebra) -> Iterator[str]:
+    """The names that stand for a graph outside of GRAPH, where it has a name that was made up."""
+    match tree:
+        case algebra.Extend(_, name, Computed(Name(graph))) if graph.startswith(GRAPH):
+            yield name
+    for part in algebra.parts_of(tree).values():
+        yield from _of_graphs(part)
 
 
 def _remedy(name: str, bound: frozenset[str], made: frozenset[str]) -> str:

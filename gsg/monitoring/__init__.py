@@ -1,5 +1,5 @@
-"""What a peer counts, and what one that traces records.
+"""What a peer says of itself: figures, health, and what one that traces records.
 
-Open status.py first for the counters, tracing.py for traces: what it hears of, which trace.py puts in columns and trace_recorder.py
-writes. inspection.py looks into queries and what they hold.
+Open metrics.py first for what each figure is, status.py for the counters, health.py for what probes are told, and tracing.py for
+traces: what it hears of, which trace.py puts in columns and trace_recorder.py writes. inspection.py looks into queries.
 """

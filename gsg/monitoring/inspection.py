@@ -23,7 +23,7 @@ from ..rendezvous.rendezvous import Rendezvous
 from ..subscriptions.registry import SubscriptionRegistry
 from ..subscriptions.standing_query import StandingQuery
 from ..subscriptions.subscriber import Subscriber
-from ..tuples.features import Key, Template
+from ..tuples.features import Key, Load, Template
 from ..tuples.terms import Tuple, n3
 from ..wire.exchange import show
 
@@ -46,6 +46,10 @@ class Inspection:
         self._holders = holders
         self._held = rendezvous.held
         self._address = address
+
+    async def load_at(self, template: Template, anchor: int) -> Load | None:
+        """What lies with the rendezvous of one of a template's constants; None where it does not answer."""
+        return (await self._anchors.places(template, among=(anchor,)))[0].load
 
     async def explain(self, text: str, language: str = "gsg") -> Plan:
         """How a query would be answered, by the loads that the rendezvous of its conditions report. It is not subscribed to.

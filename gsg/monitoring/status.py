@@ -1,12 +1,13 @@
 """What a peer says of itself when somebody asks (``PeerStatus`` of gsg/wire/messages.py), and the counters of its doors.
 
 A peer does not know its doors: each says what it counts when it is asked. A name is that of its door or package, then what is
-counted, as ``pedro_clients_cut_off``; all count since the start.
+counted, as ``pedro_clients_cut_off``; what each is stands in metrics.py.
 """
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeAlias
@@ -16,9 +17,12 @@ from ..errors import PeerUnreachable, Refused
 from ..publisher.publisher import Publisher
 from ..rendezvous.condition_tests import counts_of_tests
 from ..rendezvous.rendezvous import Rendezvous
+from ..storage.disk.room import Room
 from ..tuples.terms import Tuple
 from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.status_messages import Count, PeerStatus
+from .process import memory_bytes
+from .version import __version__
 
 Read: TypeAlias = Callable[[], Iterable[Count]]
 """Says what has been counted so far."""
@@ -91,8 +95,17 @@ class Status:
     """Answers whoever asks how a peer is, of which these are the parts; ``start_task`` runs a coroutine while the peer lives."""
 
     def __init__(
-        self, exchange: Exchange, rendezvous: Rendezvous, publisher: Publisher, counters: Counters, start_task: StartTask
+        self,
+        exchange: Exchange,
+        rendezvous: Rendezvous,
+        publisher: Publisher,
+        counters: Counters,
+        start_task: StartTask,
+        room: Callable[[], Room],
     ) -> None:
+        """``room()`` says what its data directory takes."""
+        self._room = room
+        self._started_s = time.time()
         self._exchange = exchange
         self._rendezvous = rendezvous
         self._publisher = publisher
@@ -152,4 +165,9 @@ class Status:
             sent_bytes=traffic.bytes,
             matched=rendezvous.matched,
             counts=self._counters.read(counts_of_tests(), [Count("tests_failed", rendezvous.conditions.tests.failed)]),
+            version=__version__,
+            started_s=self._started_s,
+            memory_bytes=memory_bytes(),
+            disk_bytes=self._room().used,
+            disk_free_bytes=self._room().free,
         )

@@ -13,7 +13,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import dht
 
@@ -21,6 +20,7 @@ from ..errors import GsgError, PeerUnreachable
 from ..tuples.features import Key, key, short_key
 from ..tuples.ordered_attributes import NONE_ORDERED, OrderedAttributes
 from ..wire.exchange import Leaving, LinkBroke, named, show
+from .membership_log import MembershipLog
 from .rules import REPLICAS, point_of
 
 log = logging.getLogger(__name__)
@@ -29,28 +29,19 @@ REMEMBERED = 500_000
 """Features whose holder is remembered; at the limit all are forgotten, and found again as they come (mostly without asking)."""
 ASIDE = 8
 """Peers that may be set aside at once: lookups know the closest twenty of a key. Beyond, changes are not acknowledged."""
-GONE = 1_000
-"""Peers that went of which is remembered that they did, to say that they are back."""
-TOLD_AFTER_S = 2.0
-"""The log is told so long after a peer went, since peers that are stopped together notice each other go."""
 UNSURE_S = 90.0
 """How long after a peer came or went holders are checked by whoever is taken for one; views are refreshed every 30 s."""
 GOING_S = 10.0
 """How long after this peer has found out that another one is gone some may not know it yet."""
 LOOKED_UP_AT_ONCE = 16
 """Keys whose holders are asked for at the same time."""
+SHARE_SAMPLES = 4_096
+"""Keys looked up, in the cache of holders, to estimate who is responsible for how many."""
+OWN_SHARE_SAMPLES = 1_024
+"""The same for the log, where one per cent and a half is as good: some milliseconds, now and then."""
 MEETING_S = (2.0, 4.0, 8.0, 16.0)
 """How long a peer that another one names is waited for: longer each time that it is named again, as whoever names it has heard of
 it lately, and on a busy machine an answer may take long."""
-
-
-@dataclass(slots=True)
-class _Gone:
-    """A peer that went: when, the level at which the log is told, and whether it was."""
-
-    at_s: float
-    level: int
-    told: bool = False
 
 
 class Holders:
@@ -76,9 +67,7 @@ class Holders:
         """The holders of features, by their short keys, and the point of the key. Limit: REMEMBERED."""
         self.aside: dict[bytes, GsgError] = {}
         """Holders that take no changes, by id, and why. Limit: ASIDE. Whoever sets one aside takes it back."""
-        self._gone: dict[bytes, _Gone] = {}
-        """Peers that went and are not back, by id. Limit: GONE; the oldest is forgotten."""
-        self._stopped = False
+        self._membership = MembershipLog(lambda: len(self.everybody()), self._own_share)
         self._version = overlay.regions.version
         """What is remembered is of this view of the overlay, which changes by lookups as well, of which nobody is told."""
         self._changes = 0
@@ -96,38 +85,19 @@ class Holders:
 
     def peer_came(self, contact: dht.Contact) -> None:
         """A peer is there that was not known, or at another address, or in another life."""
-        went = self._gone.pop(contact.id, None)
-        if went is not None and went.told:
-            log.log(went.level, "%s is back", named(contact))
+        self._membership.note_came(contact)
         self.forget(f"{named(contact)} has come")
 
     def peer_died(self, contact: dht.Contact) -> None:
         """A peer is dead."""
         has_left = self._overlay.has_left(contact.id)
         how = "it has stopped" if has_left else "it does not answer"
-        self._note(contact.id, logging.INFO if has_left else logging.WARNING, f"{named(contact)} is gone: {how}")
+        self._membership.note_gone(contact.id, named(contact), how, level=logging.INFO if has_left else logging.WARNING)
         self.forget(f"{named(contact)} is gone")
-
-    def _note(self, peer: bytes, level: int, what: str) -> None:
-        """Tell the log once of each peer that went, by whatever that was noticed first, unless this one stops as well."""
-        if peer in self._gone:
-            return
-        if len(self._gone) >= GONE:
-            del self._gone[next(iter(self._gone))]
-        went = self._gone[peer] = _Gone(asyncio.get_running_loop().time(), level)
-
-        def tell() -> None:
-            if self._stopped or self._gone.get(peer) is not went:
-                return
-            went.told = True
-            left = len(self.everybody())
-            log.log(level, "%s; %d peer%s left that this one knows, itself included", what, left, " is" if left == 1 else "s are")
-
-        asyncio.get_running_loop().call_later(TOLD_AFTER_S, tell)
 
     def stop(self) -> None:
         """Say nothing more of others."""
-        self._stopped = True
+        self._membership.stop()
 
     def failed(self, peer: bytes, why: PeerUnreachable) -> None:
         """A peer did not answer: unless only its link broke, nobody is sent there until it is heard of again."""
@@ -141,7 +111,8 @@ class Holders:
         if not known and version == regions.version:
             # Whatever waits for a peer finds out that it is gone; the work that follows is to be done once.
             return
-        self._note(peer, logging.INFO if isinstance(why, Leaving) else logging.WARNING, f"peer {peer.hex()[:12]} is gone: {why}")
+        level = logging.INFO if isinstance(why, Leaving) else logging.WARNING
+        self._membership.note_gone(peer, f"peer {peer.hex()[:12]}", str(why), level=level)
         self.forget(f"peer {peer.hex()[:12]} is taken for gone, {why}")
         self._on_gone(peer, False)
 
@@ -267,7 +238,7 @@ class Holders:
         holders = self._overlay.owners_now(self.place_of(feature), REPLICAS + 1 + len(self.aside)) or ()
         return self._taking(tuple([holder for holder in holders if holder.id != self._overlay.contact.id]))
 
-    def shares(self, samples: int) -> dict[bytes, float]:
+    def shares(self, samples: int = SHARE_SAMPLES) -> dict[bytes, float]:
         """The fraction of all keys that each peer is responsible for, estimated from so many keys spread evenly by hash."""
         counts: dict[bytes, int] = {}
         for number in range(samples):
@@ -275,6 +246,9 @@ class Holders:
             if holders:
                 counts[holders[0].id] = counts.get(holders[0].id, 0) + 1
         return {peer: count / samples for peer, count in counts.items()}
+
+    def _own_share(self) -> float:
+        return self.shares(OWN_SHARE_SAMPLES).get(self._overlay.contact.id, 0.0)
 
     @property
     def alone(self) -> bool:
@@ -298,8 +272,8 @@ class Holders:
         """Whether a peer that another one knows is no news here: this one knows it as well, or that it has gone just now."""
         if peer == self._overlay.contact.id or self._overlay.knows(peer) is not None:
             return True
-        went = self._gone.get(peer)
-        return went is not None and asyncio.get_running_loop().time() < went.at_s + GOING_S
+        at_s = self._membership.gone_at_s(peer)
+        return at_s is not None and asyncio.get_running_loop().time() < at_s + GOING_S
 
     @property
     def passes_over(self) -> bool:

@@ -166,6 +166,8 @@ class Events:
         """Give the numbers, once, however often the events are sent. What is between those of one message went by others."""
         if self._numbered is None:
             self._numbered = self._record.number_events(self._events)
+            if self._record.on_sending is not None and self._numbered:
+                self._record.on_sending(self._numbered[-1].number)
         for parcel in parcels:
             parcel.last = self._numbered[parcel.numbers[-1]].number
         return parcels
@@ -240,6 +242,8 @@ class SendRecord:
         self._remaining_facts = 0
         self.on_events: Callable[[Sequence[Event]], None] | None = None
         """Hears of events before they are sent."""
+        self.on_sending: Callable[[int], None] | None = None
+        """Hears of the last number of each call's events that go by messages."""
 
     @property
     def unsure(self) -> bool:

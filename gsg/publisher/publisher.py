@@ -16,6 +16,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby, islice
+from time import perf_counter
 from typing import TypeAlias
 
 from dht.liveness.late_timers import Timer
@@ -70,6 +71,10 @@ class Publisher:
         """Tuples that were acknowledged, since the start."""
         self.on_facts: Callable[[int, Sequence[Tuple]], None] | None = None
         """Hears of facts and their sign before they are sent."""
+        self.clock = perf_counter
+        """Tells how long calls take. That of uvloop goes by milliseconds."""
+        self.on_acknowledged: Callable[[float], None] | None = None
+        """Hears how many seconds a call took until all was acknowledged."""
 
     async def facts(self, sign: int, facts: Sequence[Tuple], audience: Audience | None = None) -> int:
         """Make facts true (1) or untrue (-1); returns how many changed, once every rendezvous has acknowledged.
@@ -77,6 +82,7 @@ class Publisher:
         ``audience``: who may read them, None for everybody.
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
+        begun_s = self.clock()
         size_bytes = total_bytes(facts)
         if self.on_facts is not None:
             self.on_facts(sign, facts)
@@ -94,6 +100,7 @@ class Publisher:
             finally:
                 self.record.end_call(share.batch)
             if not facts:
+                self._tell_acknowledged(begun_s)
                 return changed
         raise Refused(
             f"{len(facts)} facts were not acknowledged, the first of them {show(facts[0])[:80]}: others have done the contrary, "
@@ -116,6 +123,7 @@ class Publisher:
         for each event, where they are known already. ``audience`` as in :meth:`facts`.
         Raises like :meth:`facts`.
         """
+        begun_s = self.clock()
         tuples = [items for items, _ in events]
         if places is None:
             places, _ = self._interests.places(tuples, via, within=within)
@@ -129,6 +137,11 @@ class Publisher:
             again = "what is published again may be told twice"
             raise PeerUnreachable(f"{len(missed)} of {len(tuples)} tuples were not acknowledged: {problem}; {again}")
         self.published += len(tuples)
+        self._tell_acknowledged(begun_s)
+
+    def _tell_acknowledged(self, begun_s: float) -> None:
+        if self.on_acknowledged is not None:
+            self.on_acknowledged(self.clock() - begun_s)
 
     def note_passed_here(self, number: int) -> After:
         """Events up to this number go the short way: they are here. Returns what may have to come before them."""

@@ -24,6 +24,7 @@ from ..placement.responsibility import Responsibility, Stage
 from ..rendezvous.feed import AnyFeed, Feed
 from ..rendezvous.rendezvous import Rendezvous
 from ..tuples.features import Interval, Key
+from ..tuples.terms import MAX_ARITY
 from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.holder_messages import AskFacts
 from ..wire.messages import Done
@@ -80,6 +81,10 @@ class CatchingUp:
         else:
             compared.add_done_callback(lambda _: do())
 
+    def under_way(self) -> int:
+        """Keys that are being compared: those who subscribe there wait for it."""
+        return sum(not compared.done() for compared in self._compared.values())
+
     def _comparing(self, key: Key) -> asyncio.Future[None]:
         if self._version != self._holders.version or len(self._compared) >= COMPARED:
             self._version = self._holders.version
@@ -132,6 +137,8 @@ class CatchingUp:
             raise Refused(
                 f"{len(message.keys)} keys with {len(message.digests)} digests; expected as many, and at most {ASKED_KEYS}"
             )
+        if any(not 0 <= position < arity <= MAX_ARITY for arity, position, _ in message.keys):
+            raise Refused(f"a key that is no position of a tuple; expected one below its arity, of {MAX_ARITY} at most")
         # Mostly their holders are known; who has just come back may be asked before it knows the others.
         unknown = [key for key in message.keys if self._knows(key) and not self._holders.holders_if_none_aside(key)]
         if self._finding < FINDING and (unknown or any(type(key[2]) is Interval for key in message.keys)):
@@ -147,7 +154,8 @@ class CatchingUp:
             await self._holders.look_up_each(unknown)
             for key, digest in dict(zip(message.keys, message.digests, strict=True)).items():
                 if type(key[2]) is Interval and self._is_holder(link, key) and await self._digest(key) != digest:
-                    wanted += self._held.covered_by(key)
+                    # Of one that is not ordered here, which may be no key at all, nothing is known.
+                    wanted += filter(self._held.knows, self._held.covered_by(key))
         finally:
             self._finding -= 1
         self._answer_now(link, message, wanted)

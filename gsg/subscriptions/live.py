@@ -16,10 +16,11 @@ from enum import Enum
 from math import inf
 from typing import Protocol, Self
 
-from ..errors import GsgError, Overrun, Stale
+from ..errors import GsgError, Overrun, Reconnected, Stale
 from ..languages.rows import Change, Row
 from .backlog import LIMIT, Backlog, Overflow, Pool
 from .subscription import Callback, tell
+from .tables import Tabular, shown
 
 log = logging.getLogger(__name__)
 
@@ -43,8 +44,8 @@ class RowSource(Protocol):
         """The subscription has ended as nobody read it, with ``overflow="error"``."""
 
 
-class LiveSubscription:
-    """A standing query of :class:`gsg.Peer` or :class:`gsg.Client`. Made by their ``subscribe``.
+class LiveSubscription(Tabular):
+    """A standing query of :class:`gsg.Peer` or :class:`gsg.AsyncClient`. Made by their ``subscribe``.
 
     ``rows()`` is the answer as far as it has come. ``async for sign, row in subscription`` gives the differences, oldest first, the
     rows of the beginning included, and waits for more; it ends when the subscription is closed and raises what ended it
@@ -82,6 +83,7 @@ class LiveSubscription:
         """What has ended it."""
         self._overrun: Overrun | None = None
         self._stale: Stale | None = None
+        self._reconnected: Reconnected | None = None
         self._lost_before = 0
         """What was lost on the way here."""
 
@@ -113,8 +115,8 @@ class LiveSubscription:
     async def batch(self, most: int) -> list[Change]:
         """The oldest differences, at most so many; waits for the first, and is empty when the subscription was closed.
 
-        Raises what else ended the subscription; and, once each, Overrun where events had to be dropped, and Stale where rows may be
-        out of date for some time.
+        Raises what else ended the subscription; and, once each, Overrun where events had to be dropped, Stale where rows may be
+        out of date for some time, and Reconnected where the client has lost its peer and is back.
         """
         if not len(self._backlog) or self._backlog.full:
             await self.wait()
@@ -138,6 +140,9 @@ class LiveSubscription:
         if self._stale is not None:
             stale, self._stale = self._stale, None
             raise stale
+        if self._reconnected is not None:
+            reconnected, self._reconnected = self._reconnected, None
+            raise reconnected
         if self._error is not None and not len(self._backlog):
             raise self._error
         return self._backlog.take(most, most_bytes)
@@ -148,7 +153,8 @@ class LiveSubscription:
 
     def _has_news(self) -> bool:
         self._end_if_full()
-        return bool(len(self._backlog)) or self._overrun is not None or self._stale is not None or self.has_ended
+        problem = self._overrun or self._stale or self._reconnected
+        return bool(len(self._backlog)) or problem is not None or self.has_ended
 
     def _end_if_full(self) -> None:
         if self._backlog.full:
@@ -165,10 +171,17 @@ class LiveSubscription:
         self._lost_before = self.lost
         self._backlog.join_pool(None)
         self._backlog = Backlog()
-        self._error = self._overrun = self._stale = None
+        self._error = self._overrun = self._stale = self._reconnected = None
         self._wake()
         if was_open:
             await self._source.close()
+
+    def __repr__(self) -> str:
+        kind = f"LiveSubscription {self.number}" if self.number else "LiveSubscription"
+        state = self._state.name.lower()
+        state += f" by {type(self._error).__name__}" if self._error is not None else ""
+        state += ", told by callback" if self._callback is not None else f", {self.pending:,} unread"
+        return shown(kind, self.variables, state + (f", {self.lost:,} lost" if self.lost else ""))
 
     async def __aenter__(self) -> LiveSubscription:
         return self
@@ -187,14 +200,16 @@ class LiveSubscription:
             return
         self.failures += tell(self._callback, changes, self.variables)
 
-    def tell_problem(self, problem: Overrun | Stale) -> None:
-        """For the maker of the subscription: events were dropped on their way here, or rows may be out of date for some time. The
-        next read raises that, once."""
+    def tell_problem(self, problem: Overrun | Stale | Reconnected) -> None:
+        """For the maker of the subscription: events were dropped on their way here, rows may be out of date for some time, or the
+        client was without a peer for a while. The next read raises that, once."""
         if self._callback is not None:
             log.warning("subscription to %s: %s", self.variables, problem)
         elif self._state is not _State.CLOSED:
             if isinstance(problem, Overrun):
                 self._overrun = problem.since(self._overrun)
+            elif isinstance(problem, Reconnected):
+                self._reconnected = problem
             else:
                 self._stale = problem
             self._wake()

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from ..errors import LocalError
+from ..errors import LocalError, Stale
 from ..languages.query import MAX_TOKENS, Query, check_max_tokens
+from ..tuples.terms import Tuple
 from ..wire.status_messages import Count
 from .backlog import LIMIT, Overflow, check_limit
 from .live import LiveSubscription
@@ -57,6 +58,22 @@ class SubscriptionRegistry:
             self._remove(made)
             raise
         return made.live
+
+    async def ask(
+        self, query: Query, *, text: str = "", language: str = "gsg", client: str = "", max_tokens: int = MAX_TOKENS
+    ) -> tuple[list[tuple[Tuple, int]], Stale | None]:
+        """The answer of now: values with how often each row is there, and why some may be out of date, if so. Raises as
+        :meth:`subscribe`."""
+        check_max_tokens(max_tokens)
+        made = StandingQuery(next(self._numbers), query, self._remove, text=text, language=language, client=client)
+        made.live = LiveSubscription(query.select, made, number=made.number)
+        rows = await self._subscriber.subscribe(made, max_tokens)
+        self._subscriber.unsubscribe(made)
+        try:
+            made.live.take(1)
+        except Stale as stale:
+            return rows, stale
+        return rows, None
 
     def _remove(self, made: StandingQuery) -> None:
         if self._by_number.pop(made.number, None) is not None:

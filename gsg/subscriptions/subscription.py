@@ -16,6 +16,7 @@ from ..languages.rows import Change, Row, Sign, changes_at_event, changes_of
 from ..tuples.terms import Tuple
 from .backlog import Backlog, Overflow
 from .entrance import rows_of
+from .tables import Tabular, shown
 from .windows import looks_at
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Owner(Protocol):
         """What a condition may match now."""
 
 
-class Subscription:
+class Subscription(Tabular):
     """A standing query. Made by :meth:`gsg.Space.subscribe`.
 
     ``rows()`` is the answer at this moment. Iterating gives the differences that have come and were not read yet, oldest first, the
@@ -174,6 +175,15 @@ class Subscription:
             log.warning("subscription to %s: %s", self.variables, overrun)
         else:
             self._overrun = overrun
+
+    def __repr__(self) -> str:
+        # The rows are not asked for: to find them may take long, and end the subscription.
+        if self._error is not None:
+            state = f"ended by {type(self._error).__name__}"
+        else:
+            state = "closed" if self._production is None else "open"
+        unread = f", {len(self._backlog):,} unread" if self._backlog is not None else ", told by callback"
+        return shown("Subscription", self.variables, state + unread)
 
     def __enter__(self) -> Subscription:
         return self

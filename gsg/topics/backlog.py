@@ -71,6 +71,8 @@ class Backlog:
         self._bytes = 0
         self._losses: Losses | None = None
         """What was lost, or may have been, of which the reader was not told."""
+        self._interruption: GsgError | None = None
+        """What the next read raises, once."""
         self._why: GsgError | None = None
         """What has ended it, where that was no end in order."""
         self._news = asyncio.Event()
@@ -92,6 +94,11 @@ class Backlog:
         self._losses.add(count, unread=unread, missing=missing)
         self._news.set()
 
+    def interrupt(self, problem: GsgError) -> None:
+        """The next read raises this, once, and the one after it goes on."""
+        self._interruption = problem
+        self._news.set()
+
     def close(self, why: GsgError | None = None) -> None:
         """Nothing more comes; what is there can be read, and then why, where that is a problem."""
         self._is_closed = True
@@ -110,11 +117,15 @@ class Backlog:
         return taken
 
     async def __anext__(self) -> TopicEvent:
-        """The next event. Raises Overrun once where some were lost before it, StopAsyncIteration at the end."""
+        """The next event. Raises Overrun once where some were lost before it, what has interrupted it, StopAsyncIteration at the
+        end."""
         while True:
             if self._losses is not None:
                 losses, self._losses = self._losses, None
                 raise losses.overrun()
+            if self._interruption is not None:
+                interruption, self._interruption = self._interruption, None
+                raise interruption
             if self._events:
                 event, size_bytes = self._events.popleft()
                 self._bytes -= size_bytes

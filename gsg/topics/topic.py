@@ -15,7 +15,7 @@ from typing import Protocol, Self
 from dht import Contact
 
 from ..tuples.sizes import total_bytes
-from ..tuples.terms import Term, Tuple
+from ..tuples.terms import Tuple
 from .backlog import Backlog, TopicEvent
 from .names import TOPIC
 from .values import event_values
@@ -87,7 +87,7 @@ class Topic:
         self._check = check
         self._tell = tell
 
-    async def publish(self, *values: Term | float) -> None:
+    async def publish(self, *values: object) -> None:
         """Publish an event with these values to all members, and to everybody's standing queries as ``(topic, NAME, VALUE, ...)``.
 
         Returns when a member has it, or there is none. Raises BadTerm where there are no values, for what is no constant, or longer
@@ -96,7 +96,7 @@ class Topic:
         """
         await self.publish_all([values])
 
-    async def publish_all(self, events: Iterable[Iterable[Term | float]]) -> None:
+    async def publish_all(self, events: Iterable[Iterable[object]]) -> None:
         """Publish events, each with its values, in order; many go together. The rest as for :meth:`publish`: where it raises, some
         of them may have been published."""
         checked = [self._check((TOPIC, self.name, *values)) for values in event_values(events)]

@@ -7,10 +7,9 @@ from reprlib import repr as shortened
 from typing import Final
 
 from ..errors import BadTerm
-from ..tuples.terms import Term
 
 
-def event_values(events: Iterable[Iterable[Term | float]]) -> Iterator[tuple[Term | float, ...]]:
+def event_values(events: Iterable[Iterable[object]]) -> Iterator[tuple[object, ...]]:
     """The values of one event after the other. Raises BadTerm for what holds none, or is a value itself."""
     if _is_no_list(events):
         raise BadTerm(f"{shortened(events)} is no list of events; {_EXPECTED}, and several are [[21], [22]]")

@@ -14,19 +14,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Set
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 from msgspec.structs import astuple
 
 from ..errors import BadTerm
+from .datatypes import XSD as XSD  # these are imported from here by those who import terms
+from .datatypes import XSD_BOOLEAN as XSD_BOOLEAN
+from .datatypes import XSD_DOUBLE as XSD_DOUBLE
+from .datatypes import XSD_INTEGER as XSD_INTEGER
+from .datatypes import XSD_STRING as XSD_STRING
 from .escaping import SPEAKING, escape
 
-XSD = "http://www.w3.org/2001/XMLSchema#"
-XSD_STRING = XSD + "string"
-XSD_INTEGER = XSD + "integer"
-XSD_DOUBLE = XSD + "double"
-XSD_BOOLEAN = XSD + "boolean"
+if TYPE_CHECKING:
+    from .python_values import PythonValue
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 """Integers in this range travel as integers; others as their ``xsd:integer`` literal (msgpack has 64 bits)."""
@@ -90,6 +92,17 @@ class Literal(msgspec.Struct, frozen=True, array_like=True, tag=4, gc=False, cac
         if self.language:
             return f"{quoted}@{_NO_NAME.sub(_escaped, self.language)}"
         return f"{quoted}^^{IRI(self.datatype).n3()}" if self.datatype else quoted
+
+    def to_python(self) -> PythonValue | Literal:
+        """The value that it denotes, of the type that its datatype has in Python: str, bool, int, float, Decimal, bytes, datetime,
+        date, time or timedelta (docs/python.md has the table). Itself, where it has a language, or a datatype without one.
+
+        Raises BadTerm for what is no value of its datatype, and for one that Python's type does not hold, as a year beyond 9999.
+        """
+        from .python_values import READABLE, value_of
+
+        datatype = self.datatype or XSD_STRING
+        return self if self.language or datatype not in READABLE else value_of(self.lexical, datatype)
 
 
 class Variable(msgspec.Struct, frozen=True, array_like=True, tag=5, gc=False, cache_hash=True):
@@ -261,6 +274,19 @@ _FROM_PYTHON: dict[type, Callable[[Any], Term]] = {  # Any: each function takes 
     Compound: lambda value: Compound(_nested_items(value)),
     List: lambda value: List(_nested_items(value), None if value.tail is None else term(value.tail)),
 }
+_INSTEAD = {
+    "fractions": "XML Schema has no fractions: give a Decimal or a float",
+    "numpy": "a number of numpy becomes one of Python by .item()",
+    "pandas": "what pandas has becomes Python's by .to_pydatetime() or .to_pytimedelta()",
+}
+"""What to do with a value of another package that is no term."""
+
+
+def _from_value(value: object) -> Term | None:
+    # Imported by those who say such values: dates and decimals take a third of the time that this module takes.
+    from .python_values import VALUE_TYPES, lexical_form
+
+    return Literal(*lexical_form(value)) if type(value) in VALUE_TYPES else None
 
 
 def _from_rdflib(value: Any) -> Term | None:  # Any: rdflib is imported only by those who use it
@@ -281,17 +307,20 @@ def _from_rdflib(value: Any) -> Term | None:  # Any: rdflib is imported only by 
 def term(value: object) -> Term:
     """The term for a Python value.
 
-    Takes str, int, float, bool, the kinds of this module, and rdflib's URIRef, BNode, Literal and Variable.
-    Raises BadTerm for anything else, and for a compound or list without items.
+    Takes str, int, float, bool, Decimal, bytes, datetime, date, time, timedelta, the kinds of this module, and rdflib's URIRef,
+    BNode, Literal and Variable. A value of Python becomes the literal of its datatype in canonical form, a float as it is printed.
+    Raises BadTerm for anything else, for what its datatype has no form for, and for a compound or list without items.
     """
     convert = _FROM_PYTHON.get(type(value))
     if convert is not None:
         return convert(value)
-    found = _from_rdflib(value)
+    found = _from_value(value) or _from_rdflib(value)
     if found is None:
+        instead = _INSTEAD.get(type(value).__module__.partition(".")[0])
         raise BadTerm(
-            f"{value!r} of type {type(value).__name__} is no term; expected str, int, float, bool, "
-            "gsg.Symbol, gsg.IRI, gsg.BlankNode, gsg.Literal or a term of rdflib"
+            f"{value!r} of type {type(value).__name__} is no term; expected str, int, float, bool, Decimal, bytes, datetime, date, "
+            "time, timedelta, gsg.Symbol, gsg.IRI, gsg.BlankNode, gsg.Literal or a term of rdflib"
+            + (f"; {instead}" if instead else "")
         )
     return found
 
@@ -360,7 +389,7 @@ def fact(items: Iterable[object]) -> Tuple:
 
 def event(items: Iterable[object]) -> Tuple:
     """Like :func:`fact`, but variables may stand inside, as in a Pedro notification."""
-    if isinstance(items, str | Set | Mapping) or not isinstance(items, Iterable):
+    if isinstance(items, _NO_TUPLES) or not isinstance(items, Iterable):
         raise BadTerm(f"{items!r} is not a tuple; a single tuple is given as [(subject, predicate, object)]")
     try:
         made = tuple(map(term, items))
@@ -373,6 +402,8 @@ def event(items: Iterable[object]) -> Tuple:
     return made
 
 
+_NO_TUPLES = (str, bytes, bytearray, Set, Mapping)
+"""What can be iterated, and is a slip for a tuple."""
 _NESTED = frozenset((Variable, Compound, List))
 _TOO_DEEP = f"terms more than {MAX_NESTING} deep in each other; expected less"
 

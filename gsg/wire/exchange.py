@@ -356,7 +356,7 @@ class Exchange:
             messages = [decode(payload) for payload in payloads]
         except PeerMisbehaved as error:
             self.traffic.malformed += 1
-            log.warning("link to %s ended: %s", show(dht_link.peer), error)
+            log.warning("link to %s ended: %s", show(dht_link.peer), error, extra={"peer": dht_link.peer.id.hex()})
             dht_link.abort(str(error))
             return
         self._deliver(link, messages, map(len, payloads))
@@ -384,7 +384,7 @@ class Exchange:
                     self._on_message(link, message)
         except PeerMisbehaved as error:
             self.traffic.malformed += 1
-            log.warning("link to %s ended: %s", show(link.contact), error)
+            log.warning("link to %s ended: %s", show(link.contact), error, extra={"peer": link.contact.id.hex()})
             link.abort(str(error))
         finally:
             self._on_batch()

@@ -36,6 +36,7 @@ from ..tuples.audiences import Audience, PeerId, restricted
 from ..tuples.features import Load, Template
 from ..tuples.long_constants import Remains
 from ..tuples.terms import Tuple
+from .door_urls import MAX_DOOR_CHARACTERS
 from .experiment_messages import ExperimentMessage
 from .holder_messages import AskFacts, AskKeys, AskRanges, Buried, Differ, Replicate
 from .interest_messages import AskInterest, Interest, Interested
@@ -377,6 +378,8 @@ class Beat(_Message, tag=33, frozen=True):
 
     request: int
     stamp: int
+    door: Annotated[str, msgspec.Meta(max_length=MAX_DOOR_CHARACTERS)] | None = None
+    """Where my HTTP door is; empty where I have none, and None where this beat does not say it."""
 
 
 Message: TypeAlias = (

@@ -46,3 +46,20 @@ class PeerStatus(_Message, tag=15, frozen=True):
     """Tuples forwarded to subscribers."""
     counts: list[Count] = []  # msgspec gives each its own
     """What else was counted: by its doors, and by the tests of conditions."""
+    # Peers of earlier versions do not say the rest, and pass over it.
+    version: str = ""
+    started_s: float = 0.0
+    """When, in seconds since 1970, by its clock."""
+    memory_bytes: int = 0
+    """0 where the system does not say."""
+    disk_bytes: int = 0
+    """The length of what its data directory has, as is ``disk_free_bytes`` what is free there; 0 without one."""
+    disk_free_bytes: int = 0
+
+
+class SilentPeer(_Message, frozen=True):
+    """A peer that is known, and does not say how it is."""
+
+    peer: bytes
+    address: str
+    why: str

@@ -145,6 +145,7 @@ class PedroDoor:
             )
         await self._group.__aenter__()
         self.peer.counters.add(self._counted)
+        self.peer.doors.add("pedro", lambda: all(server.is_serving() for server in self._servers))
         if self.arrivals is not None and self.arrivals.remember_s:
             try:
                 self._remembering = await all_notifications(self._dialect, self.arrivals.remember).post(self.peer)
@@ -156,6 +157,7 @@ class PedroDoor:
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._closing = True
         self.peer.counters.remove(self._counted)
+        self.peer.doors.remove("pedro")
         if self._remembering is not None:
             self.peer.end_listening(self._remembering)
         for server in self._servers:
@@ -211,7 +213,7 @@ class PedroDoor:
         if served and (beyond or self._served > MAX_CLIENTS):
             self.counts.connections_refused += 1
             problem = HANDLES.problem() if beyond else f"{MAX_CLIENTS} are served already"
-            _refused.warning("a connection from %s is refused: %s", host, problem)
+            _refused.warning("a connection from %s is refused: %s", host, problem, client=str(host))
             connected.transport.abort()
             return False
         return True

@@ -20,7 +20,7 @@ Five rules make networks small:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from ..algebra import (
@@ -60,7 +60,7 @@ from ..operators.project import Projection
 from ..operators.slice import Sliced
 from ..operators.union import Both
 from ..operators.values import InlineRows
-from .paths import FRESH, Is, Same, nullable, without_steps
+from .paths import FRESH, Is, Same, facts_in, nullable, without_steps
 from .scope import certain, depth, in_scope, is_apart, mentioned, parameters, predicates, substitutable
 from .stream import Stream, Tests, at_memories, both, by_arguments, pairing_of, split, tested_by_arguments
 from .stream_nodes import StreamNodes
@@ -256,16 +256,17 @@ class Builder(StreamNodes):
     def _minus(self, tree: Minus, context: Stream, tests: Tests) -> Stream:
         left = self._build(tree.left, context, tests)
         shared = [name for name in in_scope(tree.left) if name in in_scope(tree.right)]
-        if not shared:
+        counted = [name for name in shared if name not in tree.by]
+        if not counted:
             return left
         names = frozenset(shared)
-        may_ask = self._is_top(context) and len(names - left.certain) <= MAX_UNCERTAIN and not names.isdisjoint(left.certain)
+        may_ask = self._is_top(context) and len(names - left.certain) <= MAX_UNCERTAIN and not left.certain.isdisjoint(counted)
         if may_ask and names <= certain(tree.right) and substitutable(tree.right, names):
             return self._exists(left, Project(tree.right, tuple(shared)), negated=True)
         right = self._aside(tree.right, context)
         given = tuple(name for name in right.layout if name in context.layout)
         right = self._columns(right, (*given, *(name for name in shared if name in right.layout and name not in given)))
-        surely = any(name in left.certain and name in right.certain for name in shared)
+        surely = any(name in left.certain and name in right.certain for name in counted)
         node = self._operator(Removal, left.node, right.node, pairing_of(left, right), surely)
         return Stream(node, left.layout, left.certain)
 
@@ -318,11 +319,13 @@ class Builder(StreamNodes):
         child = self._build(tree.child, context)
         if not tree.offset and limit is None:
             return child
+        parts = (*context.layout, *(name for name in tree.by if name not in context.layout))
+        child = self._columns(child, dict.fromkeys((*parts, *child.layout)))
         order = tree.order
         reads = () if order is None else places_of(order.names, child.layout)
         ties = places_of(sorted(in_scope(tree.child)), child.layout)
         fixed = limit if given is None else None
-        node = self._operator(Sliced, child.node, len(context.layout), order, reads, ties, tree.offset, fixed, given)
+        node = self._operator(Sliced, child.node, len(parts), order, reads, ties, tree.offset, fixed, given)
         return Stream(node, child.layout, child.certain)
 
     def _exists(self, child: Stream, pattern: Algebra, *, negated: bool) -> Stream:
@@ -348,50 +351,73 @@ class Builder(StreamNodes):
 
     def _closure(self, path: Path, context: Stream) -> Stream:
         """The walk begins at an end that is given (a constant, or a name of the context); where none is, at every node with an
-        edge."""
-        closure = path.path
+        edge. Where the graph is a variable, it is the first column of all that is walked."""
+        closure, graph = path.path, path.graph
         assert isinstance(closure, Closure), "the other paths are trees of operators by now"
-        start, end, columns = path.subject, path.object, (FRESH + "s", FRESH + "o")
+        start, end, (near, far) = path.subject, path.object, (FRESH + "s", FRESH + "o")
         if not _is_given(start, context) and _is_given(end, context):
-            start, end, columns = end, start, columns[::-1]
-        inner = without_steps(Path(Variable(FRESH + "s"), closure.path, Variable(FRESH + "o")))
-        edges = self._columns(self._build(inner, self._root), columns)
-        if not _is_given(start, context):
-            sources = self._once(self._columns(edges, columns[:1]))
-        elif isinstance(start, Variable):
-            sources = self._narrow(context, (start.name,))
-        else:
-            sources = self._values(Values(columns[:1], ((start,),)), self._root)
-        sources = Stream(sources.node, columns[:1], frozenset(columns[:1]))
+            start, end, near, far = end, start, far, near
+        by_graph = isinstance(graph, Variable)
+        first: tuple[str, ...] = (FRESH + "g",) if by_graph else ()
+        step = Path(Variable(FRESH + "s"), closure.path, Variable(FRESH + "o"), Variable(FRESH + "g") if by_graph else graph)
+        edges = self._columns(self._build(without_steps(step), self._root), (*first, near, far))
+        asked = self._asked(start, graph, (*first, near), context) if _is_given(start, context) else None
+        sources = asked
+        if asked is None or asked.layout != (*first, near):
+            sources = self._once(self._columns(edges, (*first, near)))
+            sources = sources if asked is None else self._columns(self._paired(sources, asked), (*first, near))
+        assert sources is not None, "it is what is asked, or the edges' starts"
         if closure.transitive:
-            pairs = Stream(self._operator(Reach, sources.node, edges.node), columns, frozenset(columns))
+            node = self._operator(Reach, sources.node, edges.node, by_graph)
+            pairs = Stream(node, (*first, near, far), frozenset((*first, near, far)))
         else:
             pairs = self._once(self._paired(sources, edges))
         if closure.reflexive or nullable(closure.path):
-            pairs = self._with_itself(pairs, sources if _is_given(start, context) else self._nodes(columns[0]))
-        return self._back(context, self._root, self._with_ends(pairs, start, end))
+            pairs = self._with_itself(pairs, self._nodes(near, first, graph) if asked is None else self._everywhere(asked, first))
+        ends = ((start, near), (end, far), *((graph, name) for name in first))
+        return self._back(context, self._root, self._with_ends(pairs, ends, far))
 
-    def _nodes(self, name: str) -> Stream:
+    def _asked(self, start: object, graph: object, columns: tuple[str, ...], context: Stream) -> Stream:
+        """Where walks begin, each once: the last of these columns, with the graph before it where that is given, too."""
+        given = tuple(one for one in (graph, start) if isinstance(one, Variable) and one.name in context.layout)
+        names = tuple(one.name for one in given)
+        found = self._columns(self._narrow(context, names), names)
+        layout = tuple(columns[-1] if one is start else columns[0] for one in given)
+        found = Stream(found.node, layout, frozenset(layout))
+        if columns[-1] in layout:
+            return found
+        return self._values(Values(columns[-1:], ((start,),)), found)
+
+    def _everywhere(self, asked: Stream, first: tuple[str, ...]) -> Stream:
+        """What is asked, in each graph where no graph is given."""
+        if set(first) <= set(asked.layout):
+            return asked
+        fact = Condition((*(Variable(FRESH + name) for name in "xyz"), Variable(first[0])))
+        graphs = self._build(Distinct(Project(Basic((fact,)), first)), self._root)
+        return self._paired(graphs, asked)
+
+    def _nodes(self, name: str, first: tuple[str, ...], graph: object) -> Stream:
         """Every subject and object of the graph: what a path of no steps relates to itself."""
         node, one, other = Variable(name), Variable(FRESH + "x"), Variable(FRESH + "y")
-        sides = (Project(Basic((Condition(pattern),)), (name,)) for pattern in ((node, one, other), (one, other, node)))
+        graph = Variable(first[0]) if first else graph
+        sides = (Project(facts_in(graph, pattern), (*first, name)) for pattern in ((node, one, other), (one, other, node)))
         return self._build(Distinct(Union(*sides)), self._root)
 
     def _with_itself(self, pairs: Stream, nodes: Stream) -> Stream:
-        twice = self._operator(Projection, nodes.node, (0, 0))
+        at = tuple(range(len(nodes.layout)))
+        twice = self._operator(Projection, nodes.node, (*at, at[-1]))
         return self._once(Stream(self._operator(Both, pairs.node, twice), pairs.layout, pairs.certain))
 
-    def _with_ends(self, pairs: Stream, start: object, end: object) -> Stream:
-        one, other = pairs.layout
+    def _with_ends(self, pairs: Stream, ends: Iterable[tuple[object, str]], far: str) -> Stream:
+        """The pairs under the names of what stands at the ends of the path."""
         shown: dict[str, str] = {}
-        if isinstance(start, Variable):
-            shown[start.name] = one
-        if not isinstance(end, Variable):
-            pairs = self._filtered(pairs, (Is(other, end),))
-        elif end == start:
-            pairs = self._filtered(pairs, (Same((one, other)),))
-        else:
-            shown[end.name] = other
+        for end, column in ends:
+            if not isinstance(end, Variable):
+                pairs = self._filtered(pairs, (Is(column, end),)) if column == far else pairs
+            elif end.name in shown:
+                pairs = self._filtered(pairs, (Same((shown[end.name], column)),))
+            else:
+                shown[end.name] = column
         found = self._columns(pairs, tuple(shown.values()))
         return Stream(found.node, tuple(shown), frozenset(shown))
 

@@ -20,6 +20,7 @@ from ..algebra import (
     Grouped,
     Join,
     LeftJoin,
+    Minus,
     Numbered,
     Path,
     Project,
@@ -95,8 +96,11 @@ def _renamed(tree: Algebra, rename: Callable[[str], str]) -> Algebra:
             inner = _renamed(child, rename)
             made = tuple((rename(name), _function(aggregate, rename)) for name, aggregate in aggregates)
             return Grouped(inner, tuple(map(rename, keys)), made)
-        case Path(subject, path, object_):
-            return Path(_item(subject, rename), path, _item(object_, rename))
+        case Minus(left, right, by):
+            one, other = _renamed(left, rename), _renamed(right, rename)
+            return Minus(one, other, tuple(map(rename, by)))
+        case Path(subject, path, object_, graph):
+            return Path(_item(subject, rename), path, _item(object_, rename), _item(graph, rename))
         case Slice():
             raise _AsItIs
         case _:

@@ -11,7 +11,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..algebra import Algebra, Basic, Closure, Either, Filter, Join, Link, NegatedSet, Path, PathStep, Project, Steps, Union, Values
+from ..algebra import (
+    Algebra,
+    Basic,
+    Closure,
+    Distinct,
+    Either,
+    Filter,
+    Join,
+    Link,
+    Merged,
+    NegatedSet,
+    Path,
+    PathStep,
+    Project,
+    Steps,
+    Union,
+    Values,
+)
 from ..conditions import Condition, Variable
 from .scope import in_scope
 
@@ -59,28 +76,43 @@ class Is:
         return bool(values[0] == self.value)
 
 
+def facts_in(graph: Any, pattern: tuple[Any, Any, Any]) -> Algebra:  # Any: a graph as in Path, and what stands in a condition
+    """The facts of a graph that a pattern of three terms matches."""
+    if not isinstance(graph, Merged):
+        return Basic((Condition(pattern if graph is None else (*pattern, graph)),))
+    names = tuple(dict.fromkeys(item.name for item in pattern if isinstance(item, Variable)))
+    sides: list[Algebra] = [facts_in(each, pattern) for each in graph.graphs]
+    if not sides:
+        return Values(names, ())
+    # Two by two, no deeper than need be.
+    while len(sides) > 1:
+        sides = [Union(*sides[at : at + 2]) if at + 1 < len(sides) else sides[at] for at in range(0, len(sides), 2)]
+    return Distinct(Project(sides[0], names))
+
+
 def without_steps(path: Path, fresh: str = FRESH) -> Algebra:
     """The tree for a path; the only paths left in it are closures. ``fresh`` begins the names of its own variables."""
-    subject, step, object_ = path.subject, path.path, path.object
+    subject, step, object_, graph = path.subject, path.path, path.object, path.graph
     ends = in_scope(path)
     match step:
         case Link(predicate, inverse):
-            return Basic((Condition((object_, predicate, subject) if inverse else (subject, predicate, object_)),))
+            return facts_in(graph, (object_, predicate, subject) if inverse else (subject, predicate, object_))
         case Closure():
             return path
         case Either(first, second):
-            return Union(without_steps(Path(subject, first, object_), fresh), without_steps(Path(subject, second, object_), fresh))
+            one = without_steps(Path(subject, first, object_, graph), fresh)
+            return Union(one, without_steps(Path(subject, second, object_, graph), fresh))
         case Steps(first, second):
             middle = Variable(fresh + "m")
-            one = without_steps(Path(subject, first, middle), fresh + "1")
-            other = without_steps(Path(middle, second, object_), fresh + "2")
+            one = without_steps(Path(subject, first, middle, graph), fresh + "1")
+            other = without_steps(Path(middle, second, object_, graph), fresh + "2")
             return Project(Join(one, other), ends)
         case NegatedSet(forward, backward):
             predicate = Variable(fresh + "p")
             sides: list[Algebra] = []
             for refused, pattern in ((forward, (subject, predicate, object_)), (backward, (object_, predicate, subject))):
                 if refused is not None:
-                    sides.append(Project(Filter(Basic((Condition(pattern),)), NoneOf(predicate.name, tuple(refused))), ends))
+                    sides.append(Project(Filter(facts_in(graph, pattern), NoneOf(predicate.name, tuple(refused))), ends))
             return sides[0] if len(sides) == 1 else Union(*sides) if sides else Values(ends, ())
 
 

@@ -56,8 +56,8 @@ def in_scope(tree: Algebra) -> tuple[str, ...]:
             return tuple(dict.fromkeys(names))
         case Grouped(_, keys, aggregates):
             return (*dict.fromkeys(keys), *(name for name, _ in aggregates))
-        case Path(subject, _, object_):
-            return tuple(dict.fromkeys(end.name for end in (subject, object_) if _is_free(end)))
+        case Path(subject, _, object_, graph):
+            return tuple(dict.fromkeys(end.name for end in (subject, object_, graph) if _is_free(end)))
 
 
 def _is_free(end: object) -> bool:
@@ -69,8 +69,8 @@ def parameters(tree: Algebra) -> frozenset[str]:
     match tree:
         case Basic(conditions):
             return frozenset(name for condition in conditions for name, _ in condition.variables if is_parameter(name))
-        case Path(subject, _, object_):
-            return frozenset(end.name for end in (subject, object_) if isinstance(end, Parameter))
+        case Path(subject, _, object_, graph):
+            return frozenset(end.name for end in (subject, object_, graph) if isinstance(end, Parameter))
         case Values(_, rows):
             return frozenset(item.name for row in rows for item in row if isinstance(item, Parameter))
         case _:

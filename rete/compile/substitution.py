@@ -29,8 +29,8 @@ def replaced(body: Body, replacement: Callable[[object], object]) -> Body:
             made = Group(_conditions(conditions, replacement), tuple(replaced(group, replacement) for group in negated))
         case Basic(conditions):
             made = Basic(_conditions(conditions, replacement))
-        case Path(subject, path, object_):
-            made = Path(replacement(subject), path, replacement(object_))
+        case Path(subject, path, object_, graph):
+            made = Path(replacement(subject), path, replacement(object_), replacement(graph))
         case Values(names, rows):
             made = Values(names, tuple(tuple(map(replacement, row)) for row in rows))
         case Filter(child, test):
@@ -39,8 +39,8 @@ def replaced(body: Body, replacement: Callable[[object], object]) -> Body:
             made = LeftJoin(replaced(left, replacement), replaced(right, replacement), with_constants(test, replacement))
         case Extend(child, name, value):
             made = Extend(replaced(child, replacement), name, with_constants(value, replacement))
-        case Slice(child, order, offset, limit):
-            made = Slice(replaced(child, replacement), order, offset, replacement(limit))
+        case Slice(child, order, offset, limit, by):
+            made = Slice(replaced(child, replacement), order, offset, replacement(limit), by)
         case _:
             parts: dict[str, Any] = {name: replaced(part, replacement) for name, part in parts_of(body).items()}  # Any: for mypy
             made = replace(body, **parts)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from ..algebra import (
@@ -36,7 +36,7 @@ from ..algebra import (
     Values,
 )
 from ..chain import ordered
-from ..compile.paths import FRESH, nullable, without_steps
+from ..compile.paths import FRESH, facts_in, nullable, without_steps
 from ..compile.scope import certain, in_scope, mentioned, substitutable
 from ..conditions import Condition, Variable
 from ..functions import Accumulator, Computation, Test
@@ -194,13 +194,17 @@ class Solver:
                     yield one.plus({name: copies[solution] - 1})
             case Grouped():
                 yield from self._groups(tree, given, context)
-            case Slice(child, order, offset, limit):
+            case Slice(child, order, offset, limit, by):
                 found_all = list(self.solve(child, {}, context))
                 ties = sorted(in_scope(child))
                 found_all.sort(key=lambda one: tuple(repr(one.values.get(name)) for name in ties))
                 if order is not None:
                     found_all.sort(key=lambda one: order(_read(order.names, one.values)))
-                yield from found_all[offset : None if limit is None else offset + limit]
+                slices: dict[tuple[Any, ...], list[Derivation]] = {}  # Any: as above
+                for one in found_all:
+                    slices.setdefault(_read(by, one.values), []).append(one)
+                for found_some in slices.values():
+                    yield from found_some[offset : None if limit is None else offset + limit]
             case Path(_, Closure()):
                 yield from self._closure(tree, {**context, **given}, context)
             case Path():
@@ -237,9 +241,17 @@ class Solver:
     def _closure(self, tree: Path, known: Bindings, context: Bindings) -> Iterator[Derivation]:
         closure = tree.path
         assert isinstance(closure, Closure), "the other paths are trees of operators"
+        if isinstance(tree.graph, Variable):
+            # Walks are within a graph: those in each, one after the other.
+            for graph in (known[tree.graph.name],) if tree.graph.name in known else dict.fromkeys(self._graphs()):
+                inside = {tree.graph.name: graph}
+                for found in self._closure(replace(tree, graph=graph), {**known, **inside}, context):
+                    if agrees(found.values, inside):
+                        yield found.plus(inside)
+            return
         ends = [known.get(end.name) if isinstance(end, Variable) else end for end in (tree.subject, tree.object)]
         one, other = FRESH + "s", FRESH + "o"
-        inner = without_steps(Path(Variable(one), closure.path, Variable(other)))
+        inner = without_steps(Path(Variable(one), closure.path, Variable(other), tree.graph))
         itself = closure.reflexive or nullable(closure.path)
         begin, end = (one, other) if ends[0] is not None or ends[1] is None else (other, one)
         source = ends[0] if begin == one else ends[1]
@@ -247,7 +259,7 @@ class Solver:
             sources: Iterable[Any] = (source,)  # Any: as above
         else:
             edges = [found.values for found in self.solve(inner, {})]
-            nodes = self._nodes() if itself else (edge[begin] for edge in edges)
+            nodes = self._nodes(tree.graph) if itself else (edge[begin] for edge in edges)
             sources = dict.fromkeys(nodes)
         for node in sources:
             for reached, evidence in self._walk(inner, begin, end, node, itself=itself, far=closure.transitive):
@@ -272,11 +284,15 @@ class Solver:
                     if far:
                         waiting.append((next_, reached[next_]))
 
-    def _nodes(self) -> Iterator[Any]:  # Any: as above
-        anything = Condition((Variable("s"), Variable("p"), Variable("o")))
-        for fact, _ in self.matching(anything, {}):
-            yield fact[0]
-            yield fact[2]
+    def _nodes(self, graph: Any) -> Iterator[Any]:  # Any: as above
+        anything = facts_in(graph, (Variable("s"), Variable("p"), Variable("o")))
+        for found in self.solve(anything, {}):
+            yield found.values["s"]
+            yield found.values["o"]
+
+    def _graphs(self) -> Iterator[Any]:  # Any: as above
+        for fact, _ in self.matching(Condition(tuple(map(Variable, "spog"))), {}):
+            yield fact[3]
 
 
 def agrees(values: Bindings, other: Bindings) -> bool:
@@ -287,7 +303,7 @@ def agrees(values: Bindings, other: Bindings) -> bool:
 def shares(left: Bindings, right: Bindings, tree: Minus, context: Bindings) -> bool:
     """Whether compatible solutions share a bound name, of those that both sides of a MINUS may bind."""
     names = frozenset(in_scope(tree.left)) & frozenset(in_scope(tree.right))
-    return any(name in left and name in right for name in names) and agrees(only(left, names), right)
+    return any(name in left and name in right for name in names.difference(tree.by)) and agrees(only(left, names), right)
 
 
 def holds(test: Test, values: Bindings) -> bool:

@@ -5,6 +5,8 @@ start and not yet its end: they are extended by walking from there. An edge that
 and none of them if its end is reached from its start on another way (as on a cycle's chord); else each of them walks again over
 all that it reaches.
 
+Tokens may begin with a graph: then walks are within a graph, and what is said here of a node is said of a graph and a node.
+
 So an insertion costs what it adds, times the number of edges of those nodes; a retraction at worst the edges reached by each
 source that reached the lost edge. Memory is the size of the closure from the sources asked for. Not promised: better than that for
 retractions in large strongly connected graphs.
@@ -23,12 +25,16 @@ from .pair_join import enter
 
 
 class Reach(Operator):
-    """Tokens (source,) at the first input, (start, end) at the second; gives (source, reached) for one or more edges."""
+    """Tokens (source,) at the first input, (start, end) at the second; gives (source, reached) for one or more edges.
 
-    __slots__ = ("_edges", "_reached", "_reached_by", "_sources")
+    ``by_graph``: each token begins with a graph.
+    """
 
-    def __init__(self, sources: Node, edges: Node) -> None:
+    __slots__ = ("_by_graph", "_edges", "_reached", "_reached_by", "_sources")
+
+    def __init__(self, sources: Node, edges: Node, by_graph: bool = False) -> None:
         super().__init__(sources, edges)
+        self._by_graph = by_graph
         self._edges: dict[Any, dict[Token, int]] = {}  # Any: opaque constants, here and below
         self._sources: dict[Token, int] = {}
         self._reached: dict[Any, set[Any]] = {}
@@ -38,7 +44,7 @@ class Reach(Operator):
     def left(self, token: Token, weight: int) -> None:
         after = add_weight(self._sources, token, weight)
         self.count_tokens(entries(after, weight))
-        (source,) = token
+        source: Any = token if self._by_graph else token[0]  # Any: a node, or a graph and a node
         if after > 0 >= after - weight:
             self._reached[source] = set()
             self._gain(source, self._walk(source))
@@ -48,6 +54,9 @@ class Reach(Operator):
 
     def edge(self, token: Token, weight: int) -> None:
         """An edge comes or goes at the second input."""
+        if self._by_graph:
+            graph, one, other = token
+            token = (graph, one), (graph, other)
         start, end = token
         before = self._edges.get(start, {}).get(token, 0)
         self.count_tokens(enter(self._edges, start, token, weight))
@@ -92,7 +101,7 @@ class Reach(Operator):
         for node in nodes:
             self._reached_by.setdefault(node, set()).add(source)
         for node in nodes:
-            self.emit((source, node), 1)
+            self.emit(self._pair(source, node), 1)
 
     def _lose(self, source: Any, nodes: set[Any]) -> None:
         self._reached[source] = self._reached[source] - nodes
@@ -103,9 +112,12 @@ class Reach(Operator):
             if not sources:
                 del self._reached_by[node]
         for node in nodes:
-            self.emit((source, node), -1)
+            self.emit(self._pair(source, node), -1)
+
+    def _pair(self, source: Any, node: Any) -> Token:  # Any: as above
+        return (*source, node[1]) if self._by_graph else (source, node)
 
     def replay(self) -> Iterator[tuple[Token, int]]:
         for source, reached in self._reached.items():
             for node in reached:
-                yield (source, node), 1
+                yield self._pair(source, node), 1

@@ -7,7 +7,7 @@ keep their forms is tested by the W3C suite.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyoxigraph
 from w3c import Rows, term_of
@@ -19,17 +19,42 @@ GLUED = "glued"
 
 
 class Oracle:
-    """Triples, of pyoxigraph's terms."""
+    """Triples and quads, of pyoxigraph's terms."""
 
-    def __init__(self) -> None:
+    def __init__(self, dataset: tuple[Sequence[str], Sequence[str]] | None = None) -> None:
+        """``dataset`` lists the graphs that are merged into the default graph, and the named ones: pyoxigraph's own merge counts a
+        triple of two graphs twice, so its default graph is filled here."""
         self._store = pyoxigraph.Store()
+        self._quads: dict[pyoxigraph.Quad, None] = {}
+        self._dataset = dataset
+        self._list_graphs()
         self._terms: dict[object, Term] = {}
 
     def insert(self, quad: pyoxigraph.Quad) -> None:
-        self._store.add(quad)
+        self._quads[quad] = None
+        self._fill(quad)
 
     def retract(self, quad: pyoxigraph.Quad) -> None:
-        self._store.remove(quad)
+        del self._quads[quad]
+        self._fill(quad)
+
+    def _fill(self, changed: pyoxigraph.Quad) -> None:
+        if self._dataset is None:
+            (self._store.add if changed in self._quads else self._store.remove)(changed)
+            return
+        default, named = (set(map(pyoxigraph.NamedNode, graphs)) for graphs in self._dataset)
+        self._store.clear()
+        self._list_graphs()
+        for quad in self._quads:
+            if quad.graph_name in named:
+                self._store.add(quad)
+            if quad.graph_name in default:
+                self._store.add(pyoxigraph.Quad(*quad.triple))
+
+    def _list_graphs(self) -> None:
+        """The named graphs of a dataset are there even where they have no triples."""
+        for graph in () if self._dataset is None else self._dataset[1]:
+            self._store.add_graph(pyoxigraph.NamedNode(graph))
 
     def answer(self, text: str) -> Rows:
         """The rows of a query; the truth of ASK is an empty row, a triple of CONSTRUCT a row."""

@@ -72,8 +72,8 @@ BOUND_WITHIN = ("m", "n")
 
 Given = ParamSpec("Given")
 Drawn = TypeVar("Drawn")
-Fact = tuple[str, str, str]
-"""Terms as SPARQL writes them."""
+Fact = tuple[str, ...]
+"""Terms as SPARQL writes them: three, or a graph behind them."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,15 @@ _EQUALS_NUMBER = re.compile(
     r"""(?<=[ (]\d) = (?=\?)|(?<=(?:decimal|integer)) = (?=\?)|(?<=double) = (?=\?)| = (?=\d|"[-\d.eE]+"\^\^)"""
 )
 _EQUALS_NAME = re.compile(r" = (?=\?)")
-_ALTERNATIVES = re.compile(f"{OURS}([^{THEIRS}]*){THEIRS}([^{END}]*){END}")
+_PLAIN = f"([^{OURS}{THEIRS}{END}]*)"
+_ALTERNATIVES = re.compile(f"{OURS}{_PLAIN}{THEIRS}{_PLAIN}{END}")
+
+
+def _chosen(text: str, which: int) -> str:
+    """The text with one of each two ways to write something, from the inside out."""
+    while _ALTERNATIVES.search(text):
+        text = _ALTERNATIVES.sub(rf"\{which}", text)
+    return text
 
 
 @dataclass(frozen=True)
@@ -114,12 +122,12 @@ class Asked:
 
     def ours(self) -> str:
         """The text for us, with its slots."""
-        text = _ALTERNATIVES.sub(r"\1", self.text)
+        text = _chosen(self.text, 1)
         return text.replace("SELECT ", "SELECT REDUCED ", 1) if self.reduced else text
 
     def theirs(self, constants: tuple[str, ...]) -> str:
         """The text for the oracle, with constants in the slots and without REDUCED."""
-        text = _ALTERNATIVES.sub(r"\2", self.text)
+        text = _chosen(self.text, 2)
         for number, constant in enumerate(constants):
             text = text.replace(f"<{SLOT}{number}>", constant)
         return text

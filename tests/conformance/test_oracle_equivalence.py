@@ -50,8 +50,11 @@ class Change:
 
     @classmethod
     def of(cls, fact: Fact, sign: int) -> Change:
-        (quad,) = pyoxigraph.parse(_PREFIXES + " ".join(fact) + " .", pyoxigraph.RdfFormat.TURTLE)
-        return cls(quad, tuple(map(term_of, (quad.subject, quad.predicate, quad.object))), sign)
+        triple, graph = " ".join(fact[:3]), fact[3:]
+        text = f"{graph[0]} {{ {triple} }}" if graph else f"{triple} ."
+        (quad,) = pyoxigraph.parse(_PREFIXES + text, pyoxigraph.RdfFormat.TRIG)
+        terms = (quad.subject, quad.predicate, quad.object, *([quad.graph_name] if graph else []))
+        return cls(quad, tuple(map(term_of, terms)), sign)
 
     def undone(self) -> Change:
         return replace(self, sign=-self.sign)
@@ -120,13 +123,13 @@ class Watch:
 class Trial:
     """One query and one history, in several spaces, beside the oracle."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: Asked, oracle: Oracle) -> None:
         self.asked = asked
         self.text = asked.theirs(asked.constants[0])
         parsed = parse_query(asked.ours())
         self.template = Query(_lifted(parsed.body), parsed.select, tuple(map(_iri, asked.constants[0])))
         self.query = self.template.bound()
-        self.oracle = Oracle()
+        self.oracle = oracle
         self.spaces: list[gsg.Space] = []
         self.watches: list[Watch] = []
         self.add_space([])
@@ -267,9 +270,9 @@ def _leaves(container: Any) -> Iterator[Any]:
             yield entry
 
 
-def run(asked: Asked, history: History, late: int) -> None:
+def run(asked: Asked, history: History, late: int, oracle: Oracle | None = None) -> None:
     """One example."""
-    trial = Trial(asked)
+    trial = Trial(asked, oracle or Oracle())
     note(asked.ours())
     kept = [Change.of(fact, 1) for fact in KEPT if asked.may_stand_still]
     first = kept + [Change.of(fact, 1) for fact in history.first]

@@ -142,7 +142,7 @@ BREAKS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], int]] = {
         (stamps_compared_the_wrong_way, 0),
         (acknowledged_before_it_is_on_disk, 6),
         (lost_with_the_link, 22),
-        (checksums_not_checked, 30),
+        (checksums_not_checked, 15),
     )
 }
 """Each with the seed from which on it is looked for."""

@@ -119,7 +119,7 @@ class Fleet:
             await one.process.wait()
 
 
-async def say(client: gsg.Client, said: Said, rng: Random, until_s: float) -> None:
+async def say(client: gsg.AsyncClient, said: Said, rng: Random, until_s: float) -> None:
     """One stream: an event or a change of facts after the other, each when the one before it is acknowledged."""
     while time.monotonic() < until_s:
         if said.facts:
@@ -137,7 +137,7 @@ async def say(client: gsg.Client, said: Said, rng: Random, until_s: float) -> No
         await asyncio.sleep(rng.uniform(0.0, 0.02))
 
 
-async def _change(client: gsg.Client, said: Said, rng: Random) -> None:
+async def _change(client: gsg.AsyncClient, said: Said, rng: Random) -> None:
     """Make some facts true, or untrue, and say so again until that is acknowledged."""
     numbers = rng.sample(range(FACTS), 3)
     comes = rng.random() < 0.5

@@ -55,8 +55,8 @@ def scope(tree: a.Algebra) -> tuple[str, ...]:
             names = set(listed)
         case a.Grouped(_, keys, aggregates):
             names = {*keys, *(name for name, _ in aggregates)}
-        case a.Path(subject, _, object_):
-            names = {end.name for end in (subject, object_) if isinstance(end, Variable)}
+        case a.Path(subject, _, object_, graph):
+            names = {end.name for end in (subject, object_, graph) if isinstance(end, Variable)}
     return tuple(sorted(names))
 
 
@@ -102,10 +102,10 @@ def _solutions(tree: a.Algebra, facts: list[Fact], outer: dict[str, Any]) -> Ite
         case a.Union(left, right):
             yield from _evaluate(left, facts, outer).items()
             yield from _evaluate(right, facts, outer).items()
-        case a.Minus(left, right):
+        case a.Minus(left, right, by):
             removing = _evaluate(right, facts, outer)
             for one, count in _evaluate(left, facts, outer).items():
-                if not any(_compatible(one, other) and dict(one).keys() & dict(other).keys() for other in removing):
+                if not any(_compatible(one, other) and (dict(one).keys() & dict(other).keys()) - set(by) for other in removing):
                     yield one, count
         case a.Filter(child, test):
             for one, count in _evaluate(child, facts, outer).items():
@@ -133,15 +133,17 @@ def _solutions(tree: a.Algebra, facts: list[Fact], outer: dict[str, Any]) -> Ite
                 yield from ((one | {(name, copy)}, 1) for copy in range(count))
         case a.Grouped(child, keys, aggregates):
             yield from _grouped(child, keys, aggregates, facts, outer)
-        case a.Slice(child, order, offset, limit):
+        case a.Slice(child, order, offset, limit, by):
             names = scope(child)
             found = list(_evaluate(child, facts, outer).elements())
             found.sort(key=lambda one: tuple(map(repr, _read(names, one, outer))))
             if order is not None:
                 found.sort(key=lambda one: order(_read(order.names, one, outer)))
-            yield from ((one, 1) for one in found[offset : None if limit is None else offset + limit])
-        case a.Path(subject, path, object_):
-            yield from _path(subject, path, object_, facts, outer)
+            for part in dict.fromkeys(_read(by, one, outer) for one in found):
+                same = [one for one in found if _read(by, one, outer) == part]
+                yield from ((one, 1) for one in same[offset : None if limit is None else offset + limit])
+        case a.Path():
+            yield from _path(tree, facts, outer)
 
 
 def _basic(conditions: Sequence[Condition], facts: list[Fact], outer: Mapping[str, Any]) -> Iterator[Solution]:
@@ -204,21 +206,29 @@ def _grouped(
 # Paths (section 18.4): ends are constants once what is bound outside is substituted.
 
 
-def _path(
-    subject: Any, path: a.PathStep, object_: Any, facts: list[Fact], outer: Mapping[str, Any]
-) -> Iterator[tuple[Solution, int]]:
+def _path(tree: a.Path, facts: list[Fact], outer: Mapping[str, Any]) -> Iterator[tuple[Solution, int]]:
     def end(of: Any) -> Any:
         return outer.get(of.name, of) if isinstance(of, Variable) else of
 
-    triples = [fact for fact in facts if len(fact) == 3]
-    for (one, other), count in _pairs(end(subject), path, end(object_), triples).items():
-        bound: dict[str, Any] = {}
-        if all(
-            bound.setdefault(name.name, value) == value
-            for name, value in ((subject, one), (object_, other))
-            if isinstance(name, Variable)
-        ):
-            yield frozenset(bound.items()), count
+    graph = end(tree.graph)
+    graphs = list(dict.fromkeys(fact[3] for fact in facts if len(fact) == 4)) if isinstance(graph, Variable) else [graph]
+    for each in graphs:
+        triples = _triples_of(each, facts)
+        for (one, other), count in _pairs(end(tree.subject), tree.path, end(tree.object), triples).items():
+            bound: dict[str, Any] = {}
+            if all(
+                bound.setdefault(name.name, value) == value
+                for name, value in ((tree.subject, one), (tree.object, other), (tree.graph, each))
+                if isinstance(name, Variable)
+            ):
+                yield frozenset(bound.items()), count
+
+
+def _triples_of(graph: Any, facts: list[Fact]) -> list[Fact]:
+    if graph is None:
+        return [fact for fact in facts if len(fact) == 3]
+    graphs = graph.graphs if isinstance(graph, a.Merged) else (graph,)
+    return list(dict.fromkeys(fact[:3] for fact in facts if len(fact) == 4 and fact[3] in graphs))
 
 
 def _pairs(subject: Any, path: a.PathStep, object_: Any, triples: list[Fact]) -> Counter[tuple[Any, Any]]:

@@ -14,17 +14,22 @@ from world import World
 
 from rete import BadQuery, Condition, Production, Variable
 from rete import algebra as a
+from rete.compile.scope import certain
 
 NAMES = ("u", "v", "w", "x")
 constants = st.sampled_from("abc")
 predicates = st.sampled_from("pq")
 facts: st.SearchStrategy[Fact] = st.one_of(
-    st.tuples(constants, predicates, constants), st.tuples(constants, predicates, constants), st.tuples(constants, constants)
+    *[st.tuples(constants, predicates, constants)] * 4,
+    *[st.tuples(constants, constants)] * 2,
+    *[st.tuples(constants, predicates, constants, st.sampled_from("gh"))] * 3,
 )
 names = st.sampled_from(NAMES)
 variables = names.map(Variable)
 ends = st.one_of(variables, variables, constants)
-conditions = st.one_of(st.tuples(ends, st.one_of(predicates, predicates, variables), ends), st.tuples(ends, ends)).map(Condition)
+triples = st.tuples(ends, st.one_of(predicates, predicates, variables), ends)
+quads = st.builds(lambda triple, graph: (*triple, graph), triples, st.sampled_from((Variable("g"), Variable("g"), "g", "h")))
+conditions = st.one_of(triples, triples, st.tuples(ends, ends), quads).map(Condition)
 basics = st.lists(conditions, min_size=1, max_size=3).map(lambda made: a.Basic(tuple(made)))
 
 tests = st.one_of(
@@ -59,7 +64,22 @@ walks = st.recursive(
     ),
     max_leaves=3,
 )
-paths = st.builds(a.Path, ends, walks, ends)
+graphs = st.one_of(
+    st.none(),
+    st.sampled_from(("g", a.Merged(("g", "h")), a.Merged(()))),
+    *[st.sampled_from((Variable("g"), Variable("g"), Variable("u")))] * 2,
+)
+paths = st.builds(a.Path, ends, walks, ends, graphs)
+
+
+def minus(left: a.Algebra, right: a.Algebra, within: bool) -> a.Minus:
+    """By some of the names that both sides surely bind, or by none."""
+    return a.Minus(left, right, tuple(sorted(certain(left) & certain(right)))[:1] if within else ())
+
+
+def sliced(child: a.Algebra, order: By | None, offset: int, limit: int | None, within: bool) -> a.Slice:
+    """By some of the names that are surely bound, or by none."""
+    return a.Slice(child, order, offset, limit, tuple(sorted(certain(child)))[:1] if within else ())
 
 
 def one_more(inner: st.SearchStrategy[a.Algebra]) -> st.SearchStrategy[a.Algebra]:
@@ -67,7 +87,7 @@ def one_more(inner: st.SearchStrategy[a.Algebra]) -> st.SearchStrategy[a.Algebra
         st.builds(a.Join, inner, inner),
         st.builds(a.LeftJoin, inner, inner, st.one_of(st.none(), tests)),
         st.builds(a.Union, inner, inner),
-        st.builds(a.Minus, inner, inner),
+        st.builds(minus, inner, inner, st.booleans()),
         st.builds(a.Filter, inner, tests),
         st.builds(a.Exists, inner, inner, st.booleans()),
         st.builds(a.Extend, inner, st.sampled_from(("x", "y")), computations),
@@ -81,11 +101,12 @@ def one_more(inner: st.SearchStrategy[a.Algebra]) -> st.SearchStrategy[a.Algebra
             st.lists(aggregates, max_size=2),
         ),
         st.builds(
-            a.Slice,
+            sliced,
             inner,
             st.one_of(st.none(), st.builds(By, some_names, st.booleans())),
             st.integers(0, 2),
             st.one_of(st.none(), st.integers(0, 3)),
+            st.booleans(),
         ),
     )
 

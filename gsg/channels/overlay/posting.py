@@ -128,7 +128,7 @@ class InterestPoster:
             self._loads.clear()
         with suppress(RemoteError):  # where it does not answer, it is chosen as if nothing were posted there
             async with self._places:
-                load = await self._peer.load_at(*place_of(feature))
+                load = await self._peer.inside.load_at(*place_of(feature))
             self._loads[feature] = 0 if load is None else load.templates
 
     async def _post(self, posting: Posting) -> None:

@@ -71,7 +71,7 @@ async def _publish(
     given = [read_any(text) for text in events if text != "-"]
     published = skipped = 0
     try:
-        async with connect(url) as client:
+        async with connect(url, reconnect=False) as client:
             send = partial(client.channel.publish, readers=readers or None, environment=carried)
             published += await send(*given)
             if "-" in events:

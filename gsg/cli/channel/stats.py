@@ -25,7 +25,7 @@ async def _stats(as_json: bool, url: str) -> None:
 
     from ...http.client import connect
 
-    async with connect(url) as client:
+    async with connect(url, reconnect=False) as client:
         report = await client.channel.report()
     if as_json:
         subscriptions = [{name: getattr(each, name) for name in each.__struct_fields__} for each in report.subscriptions]

@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from ...errors import Reconnected
 from ...tuples.escaping import JSON_ERRORS, json_line, one_line
-from ..connecting import peer_option, run
+from ..connecting import peer_option, reconnect_option, run, say_state
 from ..messages import say
 from ..output import Printer
 
@@ -43,6 +44,7 @@ from ..output import Printer
     show_default=True,
     help="When this command does not keep up: end, or drop the oldest, which is told.",
 )
+@reconnect_option
 @peer_option
 def command(text: str | None, file: Path | None, **given: Any) -> None:  # Any: click checked them
     """Print the events of the subscription TEXT, one a line, in the notation of name-value pairs.
@@ -67,6 +69,7 @@ async def _subscribe(
     jsonl: bool,
     count: int | None,
     overflow: str,
+    reconnect: bool,
     url: str,
 ) -> None:
     from ...channels.notation import to_json, write
@@ -74,14 +77,21 @@ async def _subscribe(
 
     printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)
     async with (
-        connect(url) as client,
+        connect(url, reconnect=reconnect, on_state=say_state if reconnect else None) as client,
         await client.channel.subscribe(
             text, language, report=report, deliver=deliver, asker=asker, private=private, overflow=overflow
         ) as events,
     ):
         say("gsg: ready: what is published from now on comes", err=True)
         told = 0
-        async for event in events:
+        while True:
+            try:
+                event = await anext(events)
+            except Reconnected as error:
+                say(f"gsg: {error}", err=True)
+                continue
+            except StopAsyncIteration:
+                return
             if events.dropped > told:
                 say(f"gsg: {events.dropped - told:,} events were dropped, as this command does not keep up", err=True)
                 told = events.dropped

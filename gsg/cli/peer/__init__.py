@@ -21,10 +21,11 @@ from ..connecting import parse_address, run
 from ..messages import say
 from ..output import Printer
 from .experiment_options import ExperimentOptions, with_experiment
-from .log_output import LAST_WORDS_S, Outlet, log_to
+from .log_output import JSON, LAST_WORDS_S, TEXT, Outlet, log_to, outlet_for
 from .network_options import members_of, network_of, ordered_of, with_network
 from .pedro_options import PedroOptions, refuse_without_door, with_pedro
 from .quota_options import quotas_of, with_quotas
+from .service_manager import ServiceManager
 from .signals import Ending, ended_by_signals
 
 if TYPE_CHECKING:
@@ -80,6 +81,11 @@ class Folder(click.Path):
     help="A name of the HTTP door besides its addresses and localhost; may be given several times.",
 )
 @click.option(
+    "--http-advertise",
+    metavar="URL",
+    help="Where clients of other peers find the HTTP door, if not at the address that it is bound to.",
+)
+@click.option(
     "--data",
     type=Folder(),
     metavar="DIR",
@@ -103,12 +109,21 @@ class Folder(click.Path):
 @with_pedro
 @with_quotas
 @with_experiment
+@click.option(
+    "--log-format",
+    type=click.Choice([TEXT, JSON]),
+    default=TEXT,
+    show_default=True,
+    help="The log on standard error: lines for people, or one JSON object a line for programs.",
+)
 @click.option("-v", "--verbose", count=True, help="Say more on standard error; twice for all there is.")
+@click.option("-q", "--quiet", is_flag=True, help="Say there only what is wrong, and not which peers come and go.")
 def command(
     listen: str,
     joins: tuple[str, ...],
     http: str,
     http_hosts: tuple[str, ...],
+    http_advertise: str | None,
     pedro: str | None,
     data: Path | None,
     trace: Path | None,
@@ -119,7 +134,9 @@ def command(
     link_tls: str,
     peers_per_block: int,
     ordered: tuple[str, ...],
+    log_format: str,
     verbose: int,
+    quiet: bool,
     **more_options: Any,  # Any: click checked them
 ) -> None:
     """Start a peer in the foreground; Ctrl-C hands over what it holds to its neighbours and stops it.
@@ -132,6 +149,8 @@ def command(
     shorten_collections()
     if http == "none" and http_hosts:
         raise click.UsageError("--http-host names the HTTP door, and there is none; add --http HOST:PORT")
+    if http == "none" and http_advertise is not None:
+        raise click.UsageError("--http-advertise tells of the HTTP door, and there is none; add --http HOST:PORT")
     pedro_address = None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO)
     quotas = quotas_of(more_options)
     experiment = ExperimentOptions(**{field.name: more_options.pop(field.name) for field in fields(ExperimentOptions)})
@@ -143,8 +162,8 @@ def command(
         options.check()
     ending = Ending()
     with ended_by_signals(ending):
-        outlet = Outlet(2)
-        log_to(outlet, verbose)
+        outlet = outlet_for(2, log_format)
+        log_to(outlet, verbose, log_format, quiet=quiet)
         try:
             run(
                 _serve(
@@ -155,6 +174,7 @@ def command(
                     options,
                     experiment,
                     http_hosts=http_hosts,
+                    http_advertise=http_advertise,
                     data=data,
                     trace=trace,
                     anchor=anchor,
@@ -184,7 +204,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 def _complain(outlet: Outlet, problem: str) -> None:
     """Say why the peer ends; not longer than for its reader's LAST_WORDS_S."""
     if sys.stderr is sys.__stderr__:
-        outlet.put(lines(f"gsg: {problem}"))
+        outlet.say(lines(f"gsg: {problem}"))
     else:
         say(f"gsg: {problem}", err=True)  # kept in memory, as in a test
 
@@ -198,6 +218,7 @@ async def _serve(
     experiment: ExperimentOptions,
     *,
     http_hosts: tuple[str, ...],
+    http_advertise: str | None,
     data: Path | None,
     trace: Path | None,
     anchor: str,
@@ -226,15 +247,18 @@ async def _serve(
     if with_parent:
         look_for_parent()
     async with contextlib.AsyncExitStack() as doors:
+        manager = doors.enter_context(ServiceManager())
         peer = await doors.enter_async_context(
             Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas, network=network)
         )
         # Nothing is said before all doors stand: what was said would have to be taken back where a port is in use.
+        if pedro is not None:
+            peer.doors.expect("pedro")
         http_door = None
         if http is not None:
             from ...http.door import HttpDoor
 
-            http_door = await doors.enter_async_context(HttpDoor(peer, *http, names=http_hosts))
+            http_door = await doors.enter_async_context(HttpDoor(peer, *http, names=http_hosts, advertise=http_advertise))
         pedro_door = None if pedro is None else await doors.enter_async_context(pedro_options.door(peer, *pedro))
         peer.counters.add(outlet.counts)
         contact = peer.contact
@@ -253,7 +277,9 @@ async def _serve(
             said.append(f"trace in {trace}")
         said += await experiment.enter(peer, doors, printer.print)
         ending.started()
+        manager.started(peer.vitals.state)
         await _say_while_serving(printer, [*said, "ready; Ctrl-C stops"], stop)
+        manager.stopping()
         await _say_at_last(printer, "stopping: handing over what this peer holds; Ctrl-C again skips that")
     await _say_at_last(printer, "stopped")
 

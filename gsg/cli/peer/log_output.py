@@ -21,6 +21,7 @@ from threading import Condition, Thread
 from ...tuples.escaping import lines, one_line
 from ...wire.status_messages import Count
 from ..output import write_all
+from .log_json import LOGGER, JsonLine, entry
 
 MAX_LINES, MAX_BYTES = 2_000, 1024 * 1024
 """What waits to be written; what comes beyond is dropped and counted."""
@@ -34,6 +35,10 @@ REST_S = 1.0
 """After a line that could not be written, how long no other is tried."""
 LAST_WORDS_S = 1.0
 """How long a peer that ends waits for its reader."""
+
+TEXT, JSON = "text", "json"
+MEMBERSHIP = "gsg.membership"
+"""Who tells of peers that come and go (:mod:`gsg.placement.membership_log`): that is told whatever the level."""
 
 Kind = tuple[str, int, str, int]
 """Logger, level, file and line."""
@@ -83,9 +88,13 @@ def _more(window: _Window) -> str:
 
 
 class Waiting:
-    """Lines that wait to be written: the bound, and what is said of those that had no room or could not be written."""
+    """Lines that wait to be written: the bound, and what is said of those that had no room or could not be written.
 
-    def __init__(self) -> None:
+    ``say(text)`` makes a line of what it says itself.
+    """
+
+    def __init__(self, say: Callable[[str], str] = str) -> None:
+        self._say = say
         # Limit: MAX_LINES and MAX_BYTES.
         self._lines: deque[bytes] = deque()
         self._bytes = 0
@@ -114,7 +123,7 @@ class Waiting:
             return line
         self._telling, self._untold = self._untold, 0
         were = "line of the log was" if self._telling == 1 else "lines of the log were"
-        return f"{self._telling:,} {were} dropped: {self._why}\n".encode()
+        return _encoded(self._say(f"{self._telling:,} {were} dropped: {self._why}"))
 
     def failed(self, why: str) -> None:
         """What was taken last could not be written."""
@@ -134,22 +143,30 @@ class Waiting:
 
 
 class Outlet:
-    """A descriptor that lines are written to by a thread, which dies with the process. Never raises for what cannot be written."""
+    """A descriptor that lines are written to by a thread, which dies with the process. Never raises for what cannot be written.
 
-    def __init__(self, descriptor: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+    ``say(text)`` makes a line of what it says itself.
+    """
+
+    def __init__(self, descriptor: int, *, say: Callable[[str], str] = str, clock: Callable[[], float] = time.monotonic) -> None:
         self._descriptor = descriptor
+        self._say = say
         self._clock = clock
-        self._waiting = Waiting()
+        self._waiting = Waiting(say)
         self._limit = KindLimit()
         self._change = Condition()
         self._writing = False
         self._closed = False
         Thread(target=self._run, name="gsg log", daemon=True).start()
 
-    def put(self, text: str, kind: Kind | None = None) -> None:
-        """A line, without its end; ``kind`` for one that may be too many."""
+    def say(self, text: str, kind: Kind | None = None) -> None:
+        """A line of its own; ``kind`` as below."""
+        self.put(self._say(text), kind, text)
+
+    def put(self, text: str, kind: Kind | None = None, brief: str = "") -> None:
+        """A line, without its end; ``kind`` for one that may be too many, and ``brief`` what is shown of it then, if not all."""
         with self._change:
-            if kind is None or self._limit.admits(kind, text, self._clock()):
+            if kind is None or self._limit.admits(kind, brief or text, self._clock()):
                 self._waiting.put(_encoded(text))
                 self._change.notify_all()
 
@@ -192,7 +209,7 @@ class Outlet:
 
     def _tell_of_more(self, now: float) -> None:
         for said in self._limit.ended(now):
-            self._waiting.put(_encoded(said))
+            self._waiting.put(_encoded(self._say(said)))
 
 
 def _encoded(line: str) -> bytes:
@@ -216,13 +233,26 @@ class OneLine(logging.Formatter):
         return said
 
 
-def log_to(outlet: Outlet, verbose: int) -> None:
-    """Give the outlet all that is logged: warnings, with ``verbose`` 1 more, with 2 all, of which nothing is too much then."""
+def outlet_for(descriptor: int, log_format: str) -> Outlet:
+    """Where the log goes, as text or JSON."""
+    return Outlet(descriptor, say=_own_entry) if log_format == JSON else Outlet(descriptor)
+
+
+def _own_entry(text: str) -> str:
+    return entry(time.time(), "WARNING", LOGGER, text)
+
+
+def log_to(outlet: Outlet, verbose: int, log_format: str = TEXT, *, quiet: bool = False) -> None:
+    """Give the outlet all that is logged: warnings, and unless it is ``quiet`` who comes and goes; with ``verbose`` 1 more, with 2
+    all, of which nothing is too much then."""
     handler = LogHandler(outlet, limited=verbose < 2)
+    if log_format == JSON:
+        handler.setFormatter(JsonLine())
     logging.basicConfig(level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)], handlers=[handler])
     if verbose < 2:
         # It says several lines of each client that comes and goes, among which nobody would find the others.
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
+        logging.getLogger(MEMBERSHIP).setLevel(logging.WARNING if quiet and not verbose else logging.INFO)
 
 
 class LogHandler(logging.Handler):
@@ -236,10 +266,12 @@ class LogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """As in logging."""
+        kind = (record.name, record.levelno, record.pathname, record.lineno) if self._limited else None
         try:
-            text = self.format(record)
+            text, brief = self.format(record), record.getMessage() if isinstance(self.formatter, JsonLine) else ""
         except Exception as error:
             # A defect of whoever logs: logging would write a traceback, and wait for its reader.
-            text = f"a line of the log from {record.pathname}:{record.lineno} could not be formatted: {error!r:.200}"
-        kind = (record.name, record.levelno, record.pathname, record.lineno) if self._limited else None
-        self._outlet.put(text, kind)
+            said = f"a line of the log from {record.pathname}:{record.lineno} could not be formatted: {error!r:.200}"
+            self._outlet.say(said, kind)
+        else:
+            self._outlet.put(text, kind, brief)

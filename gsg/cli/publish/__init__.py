@@ -34,7 +34,7 @@ Send: TypeAlias = "Callable[..., Coroutine[Any, Any, object]]"  # Any: what a co
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(["nt", "ttl", "gsg"]),
+    type=click.Choice(["nt", "nq", "ttl", "trig", "n3", "rdf", "jsonld", "gsg"]),
     help="What the files hold. [default: by the suffix; of standard input by what it begins with]",
 )
 @click.option("--base", metavar="IRI", help="What relative IRIs are resolved against. [default: the file's own IRI]")
@@ -71,10 +71,11 @@ def command(
     Events:   gsg publish -e 'NOTIFY { (door, rang) }'
     To a topic:  gsg publish --topic house/temp 21
 
-    FILE is N-Triples (.nt) or Turtle (.ttl), each perhaps gzipped (.gz), whose triples are all facts, or a GSG script (.gsg), which
-    has INSERT and DELETE for facts and NOTIFY for events; tuples alone are facts. A script is checked as a whole
-    before any of it is sent, unless it comes on a pipe, where each block is; the other formats are published as they are read, and
-    an error says how many tuples before it were acknowledged. With --audience only the peers named can read the tuples, at their
+    FILE is N-Triples (.nt), N-Quads (.nq), Turtle (.ttl), TriG (.trig), N3 (.n3), RDF/XML (.rdf, .owl) or JSON-LD (.jsonld), whose
+    triples and quads are all facts, or a GSG script (.gsg), which has INSERT and DELETE for facts and NOTIFY for events; tuples
+    alone are facts. Each may be gzipped (.gz). A script is checked as a whole before any of it is sent, unless it comes on a pipe,
+    where each block is; the other formats are published as they are read, and an error says how many tuples before it were
+    acknowledged. With --audience only the peers named can read the tuples, at their
     doors; to retract them, name the same.
 
     A file's blank nodes are the same whenever it is read at the same path, or with the same --base, so that publishing it twice
@@ -122,7 +123,7 @@ async def _publish(
     names += ["the text of --script"] * len(scripts)
     for file in files:
         check(file, format_name)  # all of them before the first is sent: a mistyped name is no reason to stop halfway
-    async with connect(url, wait_for_quota=True) as client:
+    async with connect(url, wait_for_quota=True, reconnect=False) as client:
         send: dict[Verb, Send] = {
             "insert": partial(client.insert, audience=audience),
             "retract": partial(client.retract, audience=audience),

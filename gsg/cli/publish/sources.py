@@ -38,6 +38,10 @@ _HEAD_BYTES = 65_536
 _BLANKS = re.compile(rb"\s*(?:(?:\xef\xbb\xbf|#[^\n]*\n)\s*)*")
 _SCRIPT = re.compile(rb"\(|(?:INSERT|DELETE|NOTIFY|SUBSCRIBE)(?![\w:.-])", re.IGNORECASE)
 _TRIPLES = re.compile(rb"[<@\[{]|_:|(?:PREFIX|BASE)\s|[^\s\"'<>(){}]*:", re.IGNORECASE)
+_DOCUMENTS = {
+    "rdf": re.compile(rb"<\?xml|<rdf:|<!DOCTYPE", re.IGNORECASE),
+    "jsonld": re.compile(rb"\{\s*[\"}]|\[\s*\{\s*\""),
+}
 _LIKE_TRIPLES = re.compile(r"\s*(?:<[^<>]*>|_:\S+)\s")
 
 
@@ -227,10 +231,13 @@ def _format_of(head: bytes, name: str) -> str:
     begin = _begin(head)
     if _SCRIPT.match(head, begin):
         return "gsg"
+    document = next((name for name, pattern in _DOCUMENTS.items() if pattern.match(head, begin)), None)
+    if document is not None:
+        return document
     if begin == len(head) or _TRIPLES.match(head, begin) or foreign(head[:HEAD_BYTES]):
         return "ttl"  # what is no text is refused by whoever reads it
     word = head[begin:].split(maxsplit=1)[0][:30].decode("utf-8", "replace")
     raise Unsupported(
         f"{name} begins with {word!r}, as no format does that is known; tuples stand between parentheses, "
-        "(kitchen, ^temperature, 21.5), and triples have a dot behind them; or say --format nt, --format ttl or --format gsg"
+        "(kitchen, ^temperature, 21.5), and triples have a dot behind them; or say its format, such as --format nq"
     )

@@ -18,7 +18,8 @@ from typing import Any
 
 from rete.sorted_items import SortedItems
 
-from ...tuples.numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, Number, number_of, single
+from ...tuples.number_forms import DECIMAL, DOUBLE, FLOAT, INTEGER, Number, single
+from ...tuples.numbers import number_of
 from ...tuples.terms import Term
 from .comparing import total_rank
 from .errors import ExpressionError

@@ -13,9 +13,11 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from ...tuples.numbers import DECIMAL, INTEGER, NUMERIC, number_of
+from ...tuples.moments import Moment
+from ...tuples.number_forms import DECIMAL, INTEGER, NUMERIC
+from ...tuples.numbers import number_of
 from ...tuples.terms import IRI, XSD_BOOLEAN, XSD_STRING, BlankNode, Literal, Term, n3
-from .dates import Moment, duration_of, moment_of, points
+from .dates import duration_of, moment_of, points
 from .errors import ExpressionError
 from .numbers import promoted
 

@@ -1,109 +1,41 @@
-"""Dates, times and durations: their parts, their order, and the functions on them (SPARQL 1.1, section 17.4.5).
+"""Dates, times and durations: their order, and the functions on them (SPARQL 1.1, section 17.4.5).
 
-A moment is a point of the timeline in seconds with whatever timezone its text had. One without a timezone may be up to 14 hours
-before or after its point in UTC: compared with one that has a timezone and is nearer than that, neither is known to be first
-(XML Schema, section 3.2.7.4). What is computed with them is in durations.py.
+A moment without a timezone may be up to 14 hours before or after its point in UTC: compared with one that has a timezone and is
+nearer than that, neither is known to be first (XML Schema, section 3.2.7.4). Their forms are in :mod:`gsg.tuples.moments`; what is
+computed with them is in durations.py.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-from ...tuples.terms import XSD, Literal, Term
+from ...tuples.datatypes import XSD_DATE, XSD_DATETIME, XSD_DAYTIME, XSD_TIME
+from ...tuples.moments import DURATIONS, LONGEST, MOMENTS, Moment, parse_duration, parse_moment
+from ...tuples.terms import Literal, Term
 from .errors import ExpressionError
 
-XSD_DATETIME = XSD + "dateTime"
-XSD_DATE = XSD + "date"
-XSD_TIME = XSD + "time"
-XSD_DAYTIME = XSD + "dayTimeDuration"
-XSD_YEARMONTH = XSD + "yearMonthDuration"
-
-_ZONE = r"(Z|[+-](?:0[0-9]|1[0-4]):[0-5][0-9])?"
-_YEAR = r"(-?(?:[1-9][0-9]{4,8}|[0-9]{4}))"
-_MONTH, _DAY = r"(0[1-9]|1[0-2])", r"(0[1-9]|[12][0-9]|3[01])"
-_CLOCK = r"([01][0-9]|2[0-4]):([0-5][0-9]):([0-5][0-9](?:\.[0-9]{1,30})?)"
-_PATTERNS = {
-    XSD_DATETIME: re.compile(f"{_YEAR}-{_MONTH}-{_DAY}T{_CLOCK}{_ZONE}"),
-    XSD + "dateTimeStamp": re.compile(f"{_YEAR}-{_MONTH}-{_DAY}T{_CLOCK}{_ZONE.rstrip('?')}"),
-    XSD_DATE: re.compile(f"{_YEAR}-{_MONTH}-{_DAY}{_ZONE}"),
-    XSD_TIME: re.compile(f"(){'()'}(){_CLOCK}{_ZONE}"),
-    XSD + "gYear": re.compile(f"{_YEAR}{_ZONE}"),
-    XSD + "gYearMonth": re.compile(f"{_YEAR}-{_MONTH}{_ZONE}"),
-}
-_DURATION = re.compile(
-    r"(-)?P(?:([0-9]{1,9})Y)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})D)?"
-    r"(?:T(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9}(?:\.[0-9]{1,30})?)S)?)?"
-)
 WIDEST_ZONE_S = 14 * 3600
-_LONGEST = 100
-"""Characters of a date or duration: a longer text is none, and is not kept in a cache either."""
-DAY_S = 86400
 LAST_YEAR = 999_999_999
-MOMENTS = frozenset(_PATTERNS)
-DURATIONS = frozenset((XSD_DAYTIME, XSD_YEARMONTH, XSD + "duration"))
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A date or time: its parts, and its point on the timeline in seconds. 24:00:00 is the beginning of the next day."""
-
-    datatype: str
-    year: int
-    month: int
-    day: int
-    hours: int
-    minutes: int
-    seconds: Decimal
-    zone: str
-    point: Decimal
-
-    @property
-    def offset_minutes(self) -> int:
-        """Minutes east of UTC; 0 where no timezone is given."""
-        return _minutes(self.zone)
 
 
 def moment_of(term: Term | None) -> Moment | None:
     """The moment that a literal denotes; None for any other term, an ill-typed literal included."""
-    if type(term) is not Literal or term.datatype not in MOMENTS or len(term.lexical) > _LONGEST:
+    if type(term) is not Literal or term.datatype not in MOMENTS or len(term.lexical) > LONGEST:
         return None
     return _parse(term.lexical, term.datatype)
 
 
 def duration_of(term: Term | None) -> tuple[int, Decimal] | None:
     """A duration's months and seconds; None for any other term."""
-    if type(term) is not Literal or term.datatype not in DURATIONS or len(term.lexical) > _LONGEST:
+    if type(term) is not Literal or term.datatype not in DURATIONS or len(term.lexical) > LONGEST:
         return None
     return _parse_duration(term.lexical, term.datatype)
 
 
 @lru_cache(maxsize=16384)
 def _parse(lexical: str, datatype: str) -> Moment | None:
-    found = _PATTERNS[datatype].fullmatch(lexical.strip(" \t\n\r"))
-    if found is None:
-        return None
-    groups = list(found.groups())
-    zone = groups.pop() or ""
-    year, month, day, hours, minutes, seconds = (*groups, "", "", "", "", "")[:6]
-    parts = (int(year or 1972), int(month or 1), int(day or 1), int(hours or 0), int(minutes or 0), Decimal(seconds or 0))
-    if parts[2] > days_in_month(parts[0], parts[1]) or (parts[3] == 24 and (parts[4] or parts[5])):
-        return None
-    kind = XSD_DATETIME if datatype == XSD + "dateTimeStamp" else datatype
-    if parts[3] == 24:
-        # A time has no next day: 24:00:00 is midnight.
-        date = date_of(days_from_epoch(*parts[:3]) + 1) if kind == XSD_DATETIME else parts[:3]
-        return moment_at(kind, *date, 0, 0, Decimal(0), zone)
-    return moment_at(kind, *parts, zone)
-
-
-def moment_at(kind: str, year: int, month: int, day: int, hours: int, minutes: int, seconds: Decimal, zone: str) -> Moment:
-    """The moment with these parts."""
-    days = days_from_epoch(year, month, day)
-    point = Decimal(days * DAY_S + hours * 3600 + (minutes - _minutes(zone)) * 60) + seconds
-    return Moment(kind, year, month, day, hours, minutes, seconds, zone, point)
+    return parse_moment(lexical, datatype)
 
 
 def moment_term(moment: Moment, datatype: str = "") -> Term:
@@ -121,23 +53,9 @@ def moment_term(moment: Moment, datatype: str = "") -> Term:
     return Literal(text + ("Z" if moment.zone in ("+00:00", "-00:00") else moment.zone), datatype)
 
 
-def _minutes(zone: str) -> int:
-    if zone in ("", "Z"):
-        return 0
-    return (-1 if zone[0] == "-" else 1) * (int(zone[1:3]) * 60 + int(zone[4:6]))
-
-
 @lru_cache(maxsize=4096)
 def _parse_duration(lexical: str, datatype: str) -> tuple[int, Decimal] | None:
-    found = _DURATION.fullmatch(lexical)
-    if found is None or lexical.endswith(("P", "T")):
-        return None
-    sign, years, months, days, hours, minutes, seconds = found.groups()
-    if (datatype == XSD_DAYTIME and (years or months)) or (datatype == XSD_YEARMONTH and (days or hours or minutes or seconds)):
-        return None
-    factor = -1 if sign else 1
-    total = int(days or 0) * 86400 + int(hours or 0) * 3600 + int(minutes or 0) * 60 + Decimal(seconds or 0)
-    return factor * (int(years or 0) * 12 + int(months or 0)), factor * total
+    return parse_duration(lexical, datatype)
 
 
 def points(first: Moment, second: Moment) -> tuple[Decimal, Decimal]:
@@ -145,32 +63,6 @@ def points(first: Moment, second: Moment) -> tuple[Decimal, Decimal]:
     if bool(first.zone) != bool(second.zone) and abs(first.point - second.point) <= WIDEST_ZONE_S:
         raise ExpressionError
     return first.point, second.point
-
-
-def days_in_month(year: int, month: int) -> int:
-    """Days of a month in the proleptic Gregorian calendar."""
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
-def days_from_epoch(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01, for any year (Python's date ends at 9999)."""
-    year -= month <= 2
-    era, of_era = divmod(year, 400)
-    of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
-    return era * 146097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719468
-
-
-def date_of(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a number of days since 1970-01-01."""
-    era, of_era = divmod(days + 719468, 146097)
-    year = (of_era - of_era // 1460 + of_era // 36524 - of_era // 146096) // 365
-    of_year = of_era - (365 * year + year // 4 - year // 100)
-    month = (5 * of_year + 2) // 153
-    day = of_year - (153 * month + 2) // 5 + 1
-    month += 3 if month < 10 else -9
-    return year + era * 400 + (month <= 2), month, day
 
 
 def timezone_duration(moment: Moment) -> Term | None:

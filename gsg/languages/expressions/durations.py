@@ -9,29 +9,15 @@ from __future__ import annotations
 
 from decimal import ROUND_FLOOR, Decimal
 
-from ...tuples.numbers import DECIMAL, FLOAT, Number, number_of
-from ...tuples.terms import XSD, Literal, Term
-from .dates import (
-    DAY_S,
-    LAST_YEAR,
-    XSD_DATE,
-    XSD_DATETIME,
-    XSD_DAYTIME,
-    XSD_TIME,
-    XSD_YEARMONTH,
-    Moment,
-    date_of,
-    days_from_epoch,
-    days_in_month,
-    duration_of,
-    moment_at,
-    moment_of,
-    moment_term,
-)
+from ...tuples.datatypes import XSD_DATE, XSD_DATETIME, XSD_DAYTIME, XSD_DURATION, XSD_TIME, XSD_YEARMONTH
+from ...tuples.moments import DAY_S, Moment, date_of, days_from_epoch, days_in_month, duration_text, moment_at
+from ...tuples.number_forms import DECIMAL, FLOAT, Number
+from ...tuples.numbers import number_of
+from ...tuples.terms import Literal, Term
+from .dates import LAST_YEAR, duration_of, moment_of, moment_term
 from .errors import ExpressionError
-from .numbers import EXACT, decimal_text, quotient, term_of
+from .numbers import EXACT, quotient, term_of
 
-XSD_DURATION = XSD + "duration"
 _MOST = 10**9
 """Years, or days, of a duration that has a text here, as one that is read may have."""
 _KINDS = (XSD_DATETIME, XSD_DATE, XSD_TIME)
@@ -41,18 +27,9 @@ def duration_term(months: int, seconds: Decimal, datatype: str) -> Term:
     """A duration as a literal in canonical form (XPath F&O 17.1.4). Raises ExpressionError for one that is too long."""
     if months and seconds and (months < 0) != (seconds < 0):
         raise ExpressionError
-    years, months_left = divmod(abs(months), 12)
-    days, rest = divmod(abs(seconds), DAY_S)
-    if years >= _MOST or days >= _MOST:
+    if abs(months) // 12 >= _MOST or abs(seconds) // DAY_S >= _MOST:
         raise ExpressionError
-    hours, rest = divmod(rest, 3600)
-    minutes, rest = divmod(rest, 60)
-    date = "".join(f"{int(count)}{sign}" for count, sign in ((years, "Y"), (months_left, "M"), (days, "D")) if count)
-    clock = "".join(f"{int(count)}{sign}" for count, sign in ((hours, "H"), (minutes, "M")) if count)
-    clock += f"{decimal_text(rest)}S" if rest else ""
-    if not date and not clock:
-        return Literal("P0M" if datatype == XSD_YEARMONTH else "PT0S", datatype)
-    return Literal(("-" if months < 0 or seconds < 0 else "") + "P" + date + (f"T{clock}" if clock else ""), datatype)
+    return Literal(duration_text(months, seconds, datatype), datatype)
 
 
 def calculated(symbol: str, left: Term, right: Term) -> Term:

@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from ...tuples.numbers import DOUBLE
+from ...tuples.number_forms import DOUBLE
 from ...tuples.terms import IRI, BlankNode, Literal, Term
 from .comparing import FALSE, TRUE, boolean, effective, equal
 from .errors import ExpressionError

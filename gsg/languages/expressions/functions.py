@@ -12,7 +12,10 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
-from ...tuples.numbers import DECIMAL, DOUBLE, FLOAT, INTEGER, XSD_DECIMAL, XSD_FLOAT, number_of, parse_number, single
+from ...tuples.datatypes import XSD_DATE, XSD_DATETIME, XSD_DAYTIME, XSD_DECIMAL, XSD_DURATION, XSD_FLOAT, XSD_TIME, XSD_YEARMONTH
+from ...tuples.moments import Moment
+from ...tuples.number_forms import DECIMAL, DOUBLE, FLOAT, INTEGER, parse_number, single
+from ...tuples.numbers import number_of
 from ...tuples.terms import (
     IRI,
     LANGUAGE,
@@ -29,19 +32,8 @@ from ...tuples.terms import (
 )
 from . import strings
 from .comparing import boolean, boolean_of, compare, equal, is_literal
-from .dates import (
-    XSD_DATE,
-    XSD_DATETIME,
-    XSD_DAYTIME,
-    XSD_TIME,
-    XSD_YEARMONTH,
-    Moment,
-    duration_of,
-    moment_of,
-    moment_term,
-    timezone_duration,
-)
-from .durations import XSD_DURATION, calculated, duration_term
+from .dates import duration_of, moment_of, moment_term, timezone_duration
+from .durations import calculated, duration_term
 from .errors import ExpressionError
 from .iris import resolve
 from .numbers import arithmetic, canonical_of, converted, negated, numeric, rounded, term_of

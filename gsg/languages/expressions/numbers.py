@@ -6,7 +6,8 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from ...tuples.numbers import DATATYPES, DECIMAL, FLOAT, INTEGER, LONGEST_DIGITS, Number, number_of, single
+from ...tuples.number_forms import DATATYPES, DECIMAL, FLOAT, INTEGER, LONGEST_DIGITS, Number, decimal_text, single
+from ...tuples.numbers import number_of
 from ...tuples.terms import XSD_INTEGER, Literal, Term, literal
 from .errors import ExpressionError
 
@@ -56,14 +57,6 @@ def canonical_of(number: Number) -> str:
     shortest = Decimal(_shortest_single(float(value)) if kind == FLOAT else repr(float(value))).normalize()
     digits = "".join(map(str, shortest.as_tuple().digits))
     return f"{'-' if value < 0 else ''}{digits[0]}.{digits[1:] or '0'}E{shortest.adjusted()}"
-
-
-def decimal_text(value: Decimal) -> str:
-    """A decimal without an exponent, and without zeros that say nothing."""
-    text = format(value, "f")
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text
 
 
 def _shortest_single(value: float) -> str:

@@ -19,9 +19,9 @@ import msgspec
 from rete.predicates import Requirement
 
 from ...errors import Refused
+from ...tuples.moments import DURATIONS
 from ...tuples.terms import IRI, XSD, BlankNode, Literal, Symbol, Tuple
 from .comparing import effective
-from .dates import DURATIONS
 from .errors import ExpressionError
 from .evaluating import Evaluate, evaluator
 from .functions import CASTS

@@ -19,10 +19,12 @@ from typing import Any, Final, TypeAlias
 
 from rete.predicates import Begins, Between, Contains, Ends, OneOf, Requirement
 
-from ...tuples.numbers import FLOAT, number_of, single
+from ...tuples.moments import Moment
+from ...tuples.number_forms import FLOAT, single
+from ...tuples.numbers import number_of
 from ...tuples.terms import Literal, Term
 from .comparing import is_literal
-from .dates import WIDEST_ZONE_S, Moment, moment_of
+from .dates import WIDEST_ZONE_S, moment_of
 from .errors import ExpressionError
 from .evaluating import Evaluate, evaluator
 from .tree import Call, Constant, Expression, Fresh, Name, names_in

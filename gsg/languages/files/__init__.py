@@ -1,9 +1,10 @@
-"""Tuples from files: N-Triples, Turtle and GSG script, each also gzipped.
+"""Tuples from files and for files: all formats of RDF that pyoxigraph knows, and GSG script, which is read only; each also gzipped.
 
-Reading is lazy: every tuple before a mistake is handed over before the mistake is raised, with its line and column; with
-``lenient`` what cannot be read is skipped instead. Lines end at ``\\n`` only. Terms keep their lexical forms. Open next:
-triples.py, how N-Triples and Turtle are read, chunks.py, how they are cut, and blank_nodes.py, which nodes those are that a file
-does not name.
+A triple is a tuple of three terms, a quad of a named graph one of four with the name of the graph behind the others. Reading is
+lazy: every tuple before a mistake is handed over before the mistake is raised, with its line and column; with ``lenient`` what
+cannot be read is skipped instead. Lines end at ``\\n`` only. Terms keep their lexical forms. Open next: triples.py, how N-Triples,
+N-Quads and Turtle are read, chunks.py, how they are cut, documents.py, the formats that cannot be cut, blank_nodes.py, which nodes
+those are that a file does not name, and writing.py, the way back.
 """
 
 from __future__ import annotations
@@ -22,8 +23,24 @@ from ..blocks import Insert
 from .blank_nodes import BlankNodes
 from .scripts import read_blocks, whole_script
 
-FORMATS = {".nt": "nt", ".ttl": "ttl", ".gsg": "gsg"}
-"""Suffix of a file name, and its format: N-Triples, Turtle, GSG script. Upper case will do."""
+FORMATS = {
+    ".nt": "nt",
+    ".nq": "nq",
+    ".ttl": "ttl",
+    ".trig": "trig",
+    ".n3": "n3",
+    ".rdf": "rdf",
+    ".owl": "rdf",
+    ".jsonld": "jsonld",
+    ".gsg": "gsg",
+}
+"""Suffix of a file name, and its format: N-Triples, N-Quads, Turtle, TriG, N3, RDF/XML, JSON-LD, GSG script. Upper case will do."""
+
+NAMES = tuple(dict.fromkeys(FORMATS.values()))
+"""The formats."""
+
+WHOLE = frozenset(("trig", "n3", "rdf", "jsonld"))
+"""Formats that cannot be cut, and are read as a whole."""
 
 Lenient: TypeAlias = "bool | Callable[[BadText], object]"
 """Whether what cannot be read is skipped, and who is told of it: True writes it to the log."""
@@ -32,35 +49,25 @@ LOGGED = 10
 """Mistakes of one reading that are logged one by one; the others are counted in one line at its end."""
 
 _KNOWN = ", ".join(FORMATS) + " and each with .gz"
-_CONVERTED = {
-    ".rdf": "xml",
-    ".owl": "xml",
-    ".xml": "xml",
-    ".jsonld": "json-ld",
-    ".json": "json-ld",
-    ".trig": "trig",
-    ".nq": "nquads",
-    ".n3": "n3",
+_SAME = {
+    ".turtle": "ttl",
+    ".ntriples": "nt",
+    ".nquads": "nq",
+    ".xml": "rdf",
+    ".json": "jsonld",
+    ".txt": "nt, ttl or gsg",
 }
-"""Suffixes of other formats of RDF, and what rdflib's rdfpipe calls them."""
-_SAME = {".turtle": "ttl", ".ntriples": "nt", ".txt": "nt, ttl or gsg"}
 
 log = logging.getLogger(__name__)
 
 
 def format_of(path: str | Path) -> str:
-    """The format that the file's name says: ``nt``, ``ttl`` or ``gsg``. Raises Unsupported."""
+    """The format that the file's name says, one of NAMES. Raises Unsupported."""
     name = Path(path).name
     bare = name[:-3] if name.lower().endswith(".gz") else name
     suffix = Path(bare).suffix.lower()
     if suffix in FORMATS:
         return FORMATS[suffix]
-    if suffix in _CONVERTED:
-        stem = Path(bare).stem
-        raise Unsupported(
-            f"{name!r} is of a format that is not read; known are {_KNOWN}: convert it, as by rdflib's command "
-            f"`rdfpipe -i {_CONVERTED[suffix]} -o nt {bare} > {stem}.nt`"
-        )
     meant = f"name its format (--format {_SAME[suffix]})" if suffix in _SAME else "rename the file or name its format (--format)"
     raise Unsupported(f"{name!r} has no known suffix; known are {_KNOWN}: {meant}")
 
@@ -78,8 +85,8 @@ def load(
     Relative IRIs are resolved against ``base``, which is the file's own ``file:`` IRI unless given, and blank nodes belong to it:
     the same file at the same path gives the same ones, two files have none in common. A GSG script has neither: its IRIs and
     labels are taken as written. ``fresh_blank_nodes`` gives random ones of this call instead. ``lenient`` skips what cannot
-    be read, a triple where it can be told apart, else a line, a statement or a tuple of a script, and tells the log of it, or
-    calls what is given with each mistake.
+    be read, a triple where it can be told apart, else a line, a statement, a tuple of a script, or the rest of a file that cannot
+    be cut, and tells the log of it, or calls what is given with each mistake.
 
     Raises Unsupported for an unknown format, LocalError for a base that is none; while iterating, LocalError for a file that cannot
     be read and BadText for a mistake.
@@ -106,7 +113,7 @@ def read_tuples(
     if isinstance(source, str | Path):
         return load(source, format=format, base=base, fresh_blank_nodes=fresh_blank_nodes, lenient=lenient)
     if format is None:
-        raise Unsupported(f"the format of a stream must be given; known are {', '.join(FORMATS.values())}")
+        raise Unsupported(f"the format of a stream must be given; known are {', '.join(NAMES)}")
     name = name or str(getattr(source, "name", "")) or "stream"
     known_base = "" if base is None else checked_base(base)
     return _Reading(name, _checked(format), known_base, fresh_blank_nodes, lenient).tuples(source)
@@ -129,8 +136,8 @@ def checked_base(base: str) -> str:
 
 
 def _checked(format: str) -> str:
-    if format not in FORMATS.values():
-        raise Unsupported(f"unknown format {format!r}; known are {', '.join(FORMATS.values())}")
+    if format not in NAMES:
+        raise Unsupported(f"unknown format {format!r}; known are {', '.join(NAMES)}")
     return format
 
 
@@ -159,6 +166,12 @@ class _Reading:
         read = bytes_of(stream, self.name)
         if self._format == "gsg":
             yield from self._inserted(read)
+        elif self._format in WHOLE:
+            from .documents import read_document
+
+            yield from read_document(
+                read, self._format, name=self.name, base=self._base, nodes=self._nodes, complain=self._complain
+            )
         else:
             from .triples import Triples
 

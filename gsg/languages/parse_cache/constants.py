@@ -43,8 +43,9 @@ _PROLOGUE = re.compile(
     rf"(?:[ \t\r\n]*(?:PREFIX[ \t\r\n]+(?:[A-Za-z][A-Za-z0-9_-]*)?:[ \t\r\n]*{_IRI}|BASE[ \t\r\n]*{_IRI}))*", re.IGNORECASE
 )
 _ABSOLUTE = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*:")
-_UNUSUAL = re.compile(r"[\"'#\\]|\b(?:NOW|RAND|UUID|STRUUID|BNODE)\b", re.IGNORECASE)
-"""What no usual text has between its constants: a quote, comment or escape, and functions that differ from text to text."""
+_UNUSUAL = re.compile(r"[\"'#\\]|\b(?:NOW|RAND|UUID|STRUUID|BNODE|FROM\s+NAMED)\b", re.IGNORECASE)
+"""What no usual text has between its constants: a quote, comment or escape, functions that differ from text to text, and graphs of
+which it matters whether two are the same."""
 _QUOTED = frozenset(('"', "'", "^'"))
 _NUMBERS = frozenset(("0", "0.0", "-0", "-0.0"))
 

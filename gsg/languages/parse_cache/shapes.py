@@ -22,6 +22,7 @@ from rete import algebra
 from ...errors import GsgError
 from ...tuples.terms import Term
 from ..query import Query
+from ..result_form import ResultForm
 from .constants import Make, Markers, Skeleton, content
 
 DECIDE_AT = 8
@@ -38,13 +39,14 @@ class Shape:
     are parameters, numbered anew, and the others have their constants.
     """
 
-    __slots__ = ("_arguments", "_body", "_chosen", "_kept", "_makes", "_select", "_variants", "places")
+    __slots__ = ("_arguments", "_body", "_chosen", "_kept", "_makes", "_result", "_select", "_variants", "places")
 
-    def __init__(self, body: Body, select: tuple[str, ...], makes: dict[int, Make]) -> None:
+    def __init__(self, body: Body, select: tuple[str, ...], makes: dict[int, Make], result: ResultForm | None) -> None:
         self.places = tuple(makes)
         self._makes = makes
         self._body = body
         self._select = select
+        self._result = result
         self._variants: OrderedDict[tuple[str, ...], Body] = OrderedDict()
         self._chosen: frozenset[int] = frozenset()
         self._arguments: tuple[tuple[int, Make], ...] = ()
@@ -56,7 +58,7 @@ class Shape:
         body = self._variants.get(kept)
         if body is None:
             body = self._variant(constants, kept)
-        return Query(body, self._select, tuple([make(constants[place]) for place, make in self._arguments]))
+        return Query(body, self._select, tuple([make(constants[place]) for place, make in self._arguments]), self._result)
 
     def _variant(self, constants: Sequence[str], kept: tuple[str, ...]) -> Body:
         if len(self._variants) >= DECIDE_AT:
@@ -115,8 +117,8 @@ def probed(skeleton: Skeleton, constants: list[str], query: Query, places: tuple
             # A marker was where it is more than a constant: the constant itself stands there in the next probe.
             places = tuple(makes)
             continue
-        shape = Shape(_opened(probe.body, markers, places), probe.select, makes)
-        if probe.select != query.select or shape.query(constants).body != query.body:
+        shape = Shape(_opened(probe.body, markers, places), probe.select, makes, probe.result)
+        if probe.select != query.select or probe.result != query.result or shape.query(constants).body != query.body:
             return None
         return shape
     return None
@@ -141,7 +143,7 @@ def _is_predicate(position: int) -> bool:
 def _plain_places(skeleton: Skeleton, probe: Query, markers: Markers) -> dict[int, Make]:
     """The places whose markers stand where constants may be taken out, and nowhere else."""
     makes: dict[int, Make] = {}
-    elsewhere = set(markers.places_in(probe.select))
+    elsewhere = {*markers.places_in(probe.select), *markers.places_in(probe.result)}
     for item, is_open in _items(probe.body):
         for place in markers.places_in(item):
             make = markers.make(skeleton.kinds[place], place, item) if is_open else None

@@ -291,7 +291,7 @@ _FORMS = {
     "MINUS": "NOT { ... }, which sees the variables of its surroundings",
     "VALUES": "FILTER ?x IN (...)",
     "SELECT": "groups and selections in a subscription of their own",
-    "GRAPH": "the tuples alone: the tuple space is one graph",
+    "GRAPH": "the graph as the fourth term, as in (?s, ^p, ?o, <http://example.org/g>)",
     "SERVICE": "the tuples alone: a standing query cannot follow what another endpoint holds",
 }
 

@@ -1,8 +1,9 @@
-"""rdflib's grammar of SPARQL queries, without its search for comments, and without tries that cannot succeed.
+"""rdflib's grammars of SPARQL queries and updates, without its search for comments, and without tries that cannot succeed.
 
 rdflib's looks for a comment before each token and each try at one, which is half of what reading a query costs; placeholders.py
 has made spaces of them. It tries each alternative at each place, which is half of the rest; first_sets.py tells those that can
-begin with what stands there. It reads each triple of a block or template by one recursion more; here they are a repetition.
+begin with what stands there. It reads each triple of a block or template, and each operation of an update, by one recursion more;
+here they are a repetition.
 rdflib's own grammar stays as it is, for whoever else uses it: this is a copy of its elements.
 """
 
@@ -19,8 +20,28 @@ if TYPE_CHECKING:
 
 
 @cache
-def grammar() -> ParserElement:
-    """The grammar, made when the first query is read. It keeps state while it parses."""
+def query_grammar() -> ParserElement:
+    """The grammar of a query, made when the first one is read. It keeps state while it parses."""
+    from rdflib.plugins.sparql import parser
+
+    return _made(parser.Query)
+
+
+@cache
+def update_grammar() -> ParserElement:
+    """The grammar of an update: operations, each a prologue and what it says, with a semicolon between them. As the other one."""
+    from pyparsing import Opt, Suppress, ZeroOrMore
+    from rdflib.plugins.sparql import parser
+    from rdflib.plugins.sparql.parserutils import Comp, Param, ParamList
+
+    prologue = ParamList("prologue", parser.Prologue)
+    operation = Comp("Operation", prologue + Param("request", parser.Update1))
+    # What stands behind the last semicolon says nothing.
+    operations = operation + ZeroOrMore(Suppress(";") + operation) + Opt(Suppress(";") + Suppress(parser.Prologue))
+    return _made(operations | Suppress(parser.Prologue))
+
+
+def _made(root: ParserElement) -> ParserElement:
     from rdflib.plugins.sparql import parser
     from rdflib.plugins.sparql.parserutils import ParamList
 
@@ -30,7 +51,7 @@ def grammar() -> ParserElement:
         id(parser.TriplesBlock): _repeated(ParamList("triples", parser.TriplesSameSubjectPath)),
         id(parser.ConstructTriples): _repeated(ParamList("template", parser.TriplesSameSubject)),
     }
-    return use_first_sets(without_comments(parser.Query, flat))
+    return use_first_sets(without_comments(root, flat))
 
 
 def _repeated(triples: ParserElement) -> ParserElement:

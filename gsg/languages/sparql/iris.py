@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from ...tuples.terms import IRI
 from ..expressions.iris import resolve
@@ -16,6 +17,15 @@ class Prologue:
     def __init__(self, base: str = "") -> None:
         self.base = base
         self.prefixes: dict[str, str] = {}
+
+    def declare(self, declarations: Any) -> None:  # Any: rdflib's parse tree is untyped
+        """What BASE and PREFIX say, in their order."""
+        for declaration in declarations:
+            iri = self.iri(str(declaration.iri)).value
+            if declaration.name == "Base":
+                self.base = iri
+            else:
+                self.prefixes[str(declaration.prefix or "")] = iri
 
     def iri(self, reference: str) -> IRI:
         return IRI(resolve(self.base, reference))

@@ -11,10 +11,11 @@ from ...errors import BadQuery
 from ..expressions.aggregates import Aggregated
 from ..expressions.operators import Computed, Ordered
 from ..expressions.tree import Expression, Name
-from ..groups import Aggregates, Conditions, decided, joined, projected, sliced
+from ..groups import Aggregates, Conditions, joined, projected, sliced
+from ..result_form import ResultForm
 from ..scope import visible
 from .patterns import Patterns, PatternScope
-from .terms import Reader, kind_of
+from .terms import Reader, kind_of, parts_of
 
 
 class AggregateScope(PatternScope):
@@ -70,7 +71,7 @@ class Modified:
         self._patterns = patterns
         self._reader: Reader = patterns.reader
         self.part = part
-        self.tree = patterns.group(part.where)
+        self.tree = algebra.Basic(()) if part.where is None else patterns.group(part.where)
         self.select: tuple[str, ...] = ()
         self.order: Ordered | None = None
         projection = list(part.projection or ())
@@ -101,7 +102,8 @@ class Modified:
             raise BadQuery("SELECT * cannot be grouped; expected the keys of GROUP BY and aggregates")
         keys = self._keys()
         before = self.tree
-        scope = GroupScope(self._patterns, before, keys)
+        within = self._patterns.graph.within(before)
+        scope = GroupScope(self._patterns, before, tuple(dict.fromkeys((*keys, *within))))
         computed: list[tuple[str, Expression]] = []
         for variable in projection:
             name = str(variable.var or variable.evar)
@@ -125,12 +127,15 @@ class Modified:
         # A name of SELECT has no value yet where HAVING is decided (section 18.2.4.2).
         for condition in self.part.having.condition if self.part.having else ():
             self._patterns.condition(condition, scope, having)
-        self.tree = having.restrict(scope.aggregates.group(before, keys))
+        before = self._patterns.graph.beside(before, scope.aggregates.patterns())
+        within = self._patterns.graph.within(before)
+        groups = scope.aggregates.group(before, tuple(dict.fromkeys((*keys, *within))))
+        self.tree = self._patterns.restricted(self._patterns.graph.groups(groups, keys), having)
         self._trailing_values()
-        self.tree = decided(self.tree, in_select)
+        self.tree = self._patterns.decided(self.tree, in_select)
         for name, expression in computed:
             self.tree = algebra.Extend(self.tree, name, Computed(expression))
-        self.tree = decided(self.tree, in_order)
+        self.tree = self._patterns.decided(self.tree, in_order)
 
     def _keys(self) -> tuple[str, ...]:
         keys = []
@@ -164,17 +169,48 @@ class Modified:
             keys.append((self._reader.expression(condition.expr, scope), descends))
         self.order = Ordered(tuple(keys))
         if apply:
-            self.tree = decided(self.tree, scope.inner)
+            self.tree = self._patterns.decided(self.tree, scope.inner)
+
+    def ordered(self, names: tuple[str, ...]) -> tuple[algebra.Algebra, tuple[str, ...], ResultForm]:
+        """The tree with these names and hidden ones to sort by, all of these names, and what is made of its rows."""
+        if self.order is None:
+            return self.projected(names), names, ResultForm("SELECT", names)
+        hidden = tuple(self._reader.hidden_name("order") for _ in self.order.keys)
+        expressions = [expression for expression, _ in self.order.keys]
+        descending = tuple(descends for _, descends in self.order.keys)
+        select = (*names, *hidden)
+        if set(self.order.names) <= set(names):
+            return _computing(self.projected(names), hidden, expressions), select, ResultForm("SELECT", names, descending)
+        self.tree = _computing(self.tree, hidden, expressions)
+        if not self._is_distinct:
+            return self.projected(select), select, ResultForm("SELECT", names, descending)
+        # Where a row stands is that of its first solution, which shows once all are in order.
+        result = ResultForm("SELECT", names, descending, True, *self._limits())
+        return projected(self.tree, select, distinct=True), select, result
+
+    @property
+    def _is_distinct(self) -> bool:
+        return str(self.part.modifier or "").upper() == "DISTINCT"
+
+    def _limits(self) -> tuple[int, int | None]:
+        limits = self.part.limitoffset
+        offset = 0 if limits is None or limits.offset is None else self._reader.integer(limits.offset)
+        return offset, None if limits is None or limits.limit is None else self._reader.integer(limits.limit)
 
     def projected(self, names: tuple[str, ...]) -> algebra.Algebra:
-        """The tree with these names only, distinct and sliced as the text says."""
-        limits = self.part.limitoffset
-        distinct = str(self.part.modifier or "").upper() == "DISTINCT"
-        if limits is None:
-            return projected(self.tree, names, distinct=distinct)
-        offset = 0 if limits.offset is None else self._reader.integer(limits.offset)
-        limit = None if limits.limit is None else self._reader.integer(limits.limit)
-        return sliced(self.tree, names, self.order, distinct=distinct, offset=offset, limit=limit)
+        """The tree with these names only, distinct and sliced as the text says, within each graph where it is asked of several."""
+        within = self._patterns.graph.within(self.tree)
+        names = tuple(dict.fromkeys((*names, *within)))
+        if self.part.limitoffset is None:
+            return projected(self.tree, names, distinct=self._is_distinct)
+        offset, limit = self._limits()
+        return sliced(self.tree, names, self.order, distinct=self._is_distinct, offset=offset, limit=limit, by=within)
+
+
+def _computing(tree: algebra.Algebra, names: tuple[str, ...], expressions: list[Expression]) -> algebra.Algebra:
+    for name, expression in zip(names, expressions, strict=True):
+        tree = algebra.Extend(tree, name, Computed(expression))
+    return tree
 
 
 def _has_aggregate(part: Any) -> bool:
@@ -187,10 +223,7 @@ def _has_aggregate(part: Any) -> bool:
             return True
         if kind in ("CompValue", "GroupGraphPatternSub", "SubSelect") and kind != "vars":
             continue
-        if hasattr(inner, "values") and not isinstance(inner, str):
-            pending.extend(inner.values())
-        elif kind in ("ParseResults", "list"):
-            pending.extend(inner)
+        pending.extend(parts_of(inner))
     return False
 
 

@@ -11,6 +11,7 @@ from rete import algebra
 
 from ...errors import Unsupported
 from ..groups import balanced, joined
+from .graphs import ActiveGraph
 from .terms import Reader, kind_of
 
 
@@ -60,19 +61,20 @@ def inverse(path: algebra.PathStep) -> algebra.PathStep:
             return algebra.Either(inverse(first), inverse(second))
 
 
-def between(subject: Any, path: algebra.PathStep, object_: Any, another: Callable[[str], str]) -> list[algebra.Algebra]:
-    """A path between two terms or variables, as patterns to be joined.
+def between(
+    subject: Any, path: algebra.PathStep, object_: Any, graph: ActiveGraph, another: Callable[[str], str]
+) -> list[algebra.Algebra]:
+    """A path between two terms or variables of a graph, as patterns to be joined.
 
     Edges are conditions, sequences are joined over a variable of their own, alternatives are unions; what is left stays a path.
     """
     match path:
         case algebra.Link(predicate, inverse=inverted):
-            pattern = (object_, predicate, subject) if inverted else (subject, predicate, object_)
-            return [algebra.Basic((rete.Condition(pattern),))]
+            return [graph.matching((object_, predicate, subject) if inverted else (subject, predicate, object_))]
         case algebra.Steps(first, second):
             middle = rete.Variable(another("path"))
-            return between(subject, first, middle, another) + between(middle, second, object_, another)
+            return between(subject, first, middle, graph, another) + between(middle, second, object_, graph, another)
         case algebra.Either(first, second):
-            sides = (reduce(joined, between(subject, side, object_, another)) for side in (first, second))
+            sides = (reduce(joined, between(subject, side, object_, graph, another)) for side in (first, second))
             return [reduce(algebra.Union, sides)]
-    return [algebra.Path(subject, path, object_)]
+    return [graph.walks(subject, path, object_)]

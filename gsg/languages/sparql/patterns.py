@@ -1,12 +1,14 @@
-"""ConstructTemplate patterns: from the parse tree to rete.algebra (SPARQL 1.1, section 18.2.2).
+"""Graph patterns: from the parse tree to rete.algebra (SPARQL 1.1, section 18.2.2).
 
 The parse tree is translated here rather than by rdflib, whose algebra reorders triples, samples variables and puts trailing
-VALUES and aggregates elsewhere than the recommendation does. What becomes of groups and their conditions is in ../groups.py.
+VALUES and aggregates elsewhere than the recommendation does. What becomes of groups and their conditions is in ../groups.py; of
+which graph a pattern is asked, in graphs.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import reduce
 from typing import Any
 
@@ -16,10 +18,11 @@ from rete import algebra
 from ...errors import BadQuery, Unsupported
 from ..expressions.operators import Computed
 from ..expressions.tree import Call, Expression, Name
-from ..groups import EMPTY, Conditions, balanced, decided, joined, optional, too_many_decided
-from ..scope import visible
+from ..groups import EMPTY, Conditions, Decided, balanced, decided, joined, optional, too_many_decided
+from ..scope import GRAPH, visible
+from .graphs import ActiveGraph, Dataset
 from .paths import between, path_of
-from .terms import ExpressionScope, Reader, kind_of, unwrapped
+from .terms import ExpressionScope, Reader, kind_of, parts_of, unwrapped
 
 
 class PatternScope(ExpressionScope):
@@ -39,17 +42,35 @@ class PatternScope(ExpressionScope):
 
 
 class Patterns:
-    """Translates the graph patterns of one query; ``subselect`` translates a SELECT inside."""
+    """Translates the graph patterns of one query, asked of a dataset; ``subselect`` translates a SELECT inside."""
 
-    def __init__(self, reader: Reader, subselect: Callable[[Patterns, Any], algebra.Algebra]) -> None:
+    def __init__(self, reader: Reader, subselect: Callable[[Patterns, Any], algebra.Algebra], dataset: Dataset) -> None:
         self.reader = reader
         self._subselect = subselect
         self._scopes = 0
+        self.graph = ActiveGraph(dataset, dataset.default_graph, reader.hidden_name)
+        """The graph that patterns are asked of where the translation is."""
+
+    @contextmanager
+    def _asking(self, graph: ActiveGraph) -> Iterator[ActiveGraph]:
+        outer, self.graph = self.graph, graph
+        try:
+            yield graph
+        finally:
+            self.graph = outer
 
     def group(self, part: Any) -> algebra.Algebra:  # Any: rdflib's parse tree is untyped, here and in all that follows
         """A group graph pattern."""
         tree, conditions = self._group(part)
-        return conditions.restrict(tree)
+        return self.restricted(tree, conditions)
+
+    def restricted(self, tree: algebra.Algebra, conditions: Conditions) -> algebra.Algebra:
+        """The solutions of a tree that meet all conditions."""
+        return conditions.restrict(self.graph.beside(tree, conditions.patterns()))
+
+    def decided(self, tree: algebra.Algebra, inner: Decided) -> algebra.Algebra:
+        """The tree with a name for each EXISTS, which tells whether it holds."""
+        return decided(self.graph.beside(tree, [pattern for _, pattern in inner]), inner)
 
     def _group(self, part: Any) -> tuple[algebra.Algebra, Conditions]:
         """The group without its FILTERs, and these, which hold of the whole group wherever they stand in it."""
@@ -77,16 +98,41 @@ class Patterns:
 
     def _part(self, kind: str, part: Any, tree: algebra.Algebra) -> algebra.Algebra:
         if kind == "OptionalGraphPattern":
-            return optional(tree, *self._group(part.graph))
+            right, conditions = self._group(part.graph)
+            right = self.graph.beside(right, conditions.patterns())
+            return optional(self.graph.beside(tree, [right]), right, conditions)
         if kind == "MinusGraphPattern":
-            return algebra.Minus(tree, self.group(part.graph))
+            right = self.group(part.graph)
+            return algebra.Minus(self.graph.beside(tree, [right]), right, self.graph.within(right))
         if kind == "GroupOrUnionGraphPattern":
-            return joined(tree, balanced(algebra.Union, [self.group(graph) for graph in part.graph]))
+            sides = [self.group(graph) for graph in part.graph]
+            return joined(tree, balanced(algebra.Union, [self.graph.beside(side, sides) for side in sides]))
+        if kind == "GraphGraphPattern":
+            return joined(tree, self._in_graph(part.term, part.graph, self.group))
         if kind == "Bind":
             return self.extended(tree, str(part.var), part.expr, "BIND")
         if kind == "InlineData":
             return joined(tree, self.values(part))
         raise Unsupported(f"{kind} is not supported in a graph pattern")
+
+    def quads(self, part: Any) -> algebra.Algebra:
+        """The triples of a quad pattern, some of them in graphs: what DELETE WHERE asks."""
+        tree = self._triples(list(part.triples or ()))
+        for inner in part.quadsNotTriples or ():
+            tree = joined(tree, self._in_graph(inner.term, list(inner.triples or ()), self._triples))
+        return tree
+
+    def _in_graph(self, term: Any, part: Any, read: Callable[[Any], algebra.Algebra]) -> algebra.Algebra:
+        """GRAPH, with the name of a graph or a variable for each of them, around a part that is read so."""
+        dataset, hidden = self.graph.dataset, self.reader.hidden_name
+        if kind_of(term) != "Variable":
+            with self._asking(ActiveGraph(dataset, self.reader.iri(term), hidden)) as graph:
+                return graph.of_constant(read(part))
+        name = str(term)
+        # The variable has no value inside (section 18.5, Graph): where it is used there, the graph is called otherwise.
+        inside = hidden(GRAPH[1:]) if _mentions(part, name) else name
+        with self._asking(ActiveGraph(dataset, rete.Variable(inside), hidden)) as graph:
+            return graph.of_variable(read(part), name)
 
     def extended(self, tree: algebra.Algebra, name: str, part: Any, clause: str) -> algebra.Algebra:
         """A name more, computed by an expression."""
@@ -94,7 +140,7 @@ class Patterns:
             raise BadQuery(f"{clause} gives ?{name} a value, and ?{name} has one already; expected a variable that is not in use")
         scope = PatternScope(self, tree)
         expression = self.reader.expression(part, scope)
-        return algebra.Extend(decided(tree, scope.inner), name, Computed(expression))
+        return algebra.Extend(self.decided(tree, scope.inner), name, Computed(expression))
 
     def condition(self, part: Any, scope: PatternScope, conditions: Conditions) -> None:
         """Adds the conditions of one FILTER; those that are joined by ``&&`` one by one."""
@@ -137,9 +183,9 @@ class Patterns:
                 object_ = self.reader.term(terms[at + 2], self._scopes)
                 verb = terms[at + 1]
                 if kind_of(verb) == "Variable":
-                    parts: list[algebra.Algebra] = [algebra.Basic((rete.Condition((subject, rete.Variable(str(verb)), object_)),))]
+                    parts = [self.graph.matching((subject, rete.Variable(str(verb)), object_))]
                 else:
-                    parts = between(subject, path_of(self.reader, verb), object_, self.reader.hidden_name)
+                    parts = between(subject, path_of(self.reader, verb), object_, self.graph, self.reader.hidden_name)
                 for part in parts:
                     if isinstance(part, algebra.Basic):
                         edges += part.conditions
@@ -147,6 +193,17 @@ class Patterns:
                         others.append(part)
         tree: algebra.Algebra = algebra.Basic(edges)
         return reduce(joined, others, tree)
+
+
+def _mentions(part: Any, name: str) -> bool:
+    """Whether a variable stands somewhere in a part of the parse tree."""
+    pending = [part]
+    while pending:
+        inner = pending.pop()
+        if kind_of(inner) == "Variable" and str(inner) == name:
+            return True
+        pending.extend(parts_of(inner))
+    return False
 
 
 def _bare(part: Any) -> tuple[Any, bool]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..bad_text import Mistake
 
@@ -77,6 +77,10 @@ class Source:
         end = self._originals[at + 1] if at + 1 < len(self._originals) else None
         offset = self._originals[at] + position - self._starts[at]
         return offset if end is None else min(offset, end)
+
+    def part(self, tokens: list[Token]) -> Source:
+        """The same text, of which just these tokens are looked at."""
+        return replace(self, tokens=tokens)
 
     def number(self, value: int) -> tuple[str, bool] | None:
         """The digits that a placeholder stands for, and whether a plus sign stood directly before them."""

@@ -52,6 +52,13 @@ def kind_of(part: Any) -> str:  # Any: rdflib's parse tree is untyped, here and 
     return str(part.name) if type(part).__name__ in ("CompValue", "Expr") else type(part).__name__
 
 
+def parts_of(part: Any) -> Iterable[Any]:
+    """What a part of the parse tree consists of; a term of nothing."""
+    if kind_of(part) in ("ParseResults", "list"):
+        return part  # type: ignore[no-any-return]  # it is one of these
+    return () if isinstance(part, str) or not hasattr(part, "values") else part.values()
+
+
 def unwrapped(part: Any) -> Any:
     """The part without the layers of the grammar that say nothing."""
     while True:

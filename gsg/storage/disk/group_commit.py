@@ -32,6 +32,7 @@ from .compaction import Compaction
 from .data_directory import DataDirectory, Past
 from .journal import GROUP_FACTS, Journal
 from .records import in_reason
+from .room import Room, room_of
 from .salvage import Damage, DamagedGroup
 from .scrub import SCRUB_AGAIN_S, SCRUB_S, Looked
 
@@ -43,6 +44,8 @@ RETRY_S = 1.0
 """How often a disk that failed is tried again."""
 LOOK_S = 1.0
 """How long changes that nobody waits for may lie: keys that were dropped, tombstones that were forgotten."""
+ROOM_S = 10.0
+"""How often it is looked how much room there is."""
 
 Returned = TypeVar("Returned")
 
@@ -56,6 +59,15 @@ class NoDisk:
     """What the peer was when it was last started."""
     resumed = False
     """Whether it has been in the overlay before."""
+    room = Room()
+    """What it takes, as of late."""
+    work = ""
+    """What the peer calls that which :meth:`run` does, if it goes on for as long as the peer lives."""
+
+    @property
+    def problem(self) -> str:
+        """Why no change can be kept now; empty where it can."""
+        return ""
 
     async def open(self, wanted: dht.Identity | None, draw: Callable[[], dht.Identity]) -> dht.Identity:
         """Who the peer was before, or else ``wanted``, or a drawn one."""
@@ -94,6 +106,8 @@ class NoDisk:
 class GroupCommit(NoDisk):
     """The memory of a peer with a data directory."""
 
+    work = "disk"
+
     def __init__(self, folder: Path) -> None:
         self._disk = DataDirectory(folder)
         self.book = self._disk.book
@@ -112,7 +126,14 @@ class GroupCommit(NoDisk):
         self._damaged = self._corrected = 0
         self._scrubbed = 0
         """The number of the last group that was looked at in this round."""
-        self._scrub_at_s = 0.0
+        self._scrub_at_s = self._room_at_s = 0.0
+
+    @property
+    def problem(self) -> str:
+        """As in NoDisk."""
+        if not self._failing and self._journal.waiting >= WAITING_FACTS:
+            return f"{self._journal.waiting} changes wait for its disk already"
+        return self._failing
 
     async def _in_thread(self, work: Callable[[], Returned]) -> Returned:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -256,6 +277,9 @@ class GroupCommit(NoDisk):
                     async with asyncio.timeout(LOOK_S):
                         await self._wake.wait()
             await self._write()
+            if asyncio.get_running_loop().time() >= self._room_at_s:
+                self._room_at_s = asyncio.get_running_loop().time() + ROOM_S
+                self.room = await self._in_thread(lambda: room_of(self._disk.path.parent))
             if self._failing:
                 await asyncio.sleep(RETRY_S)
             elif asyncio.get_running_loop().time() >= self._scrub_at_s:

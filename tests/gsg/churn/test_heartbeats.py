@@ -17,6 +17,7 @@ from gsg.churn.heartbeats import BEAT_S, CONGESTED_S, SILENT_S, Heartbeats
 from gsg.storage.clock import HybridClock
 from gsg.tuples.features import key
 from gsg.wire.exchange import PeerLink
+from gsg.wire.known_doors import KnownDoors
 from gsg.wire.messages import Passed
 
 ON = Symbol("on")
@@ -135,7 +136,8 @@ def test_a_defect_that_one_beat_brings_out_ends_no_other() -> None:
     async def main(net: SimNet) -> None:
         holders = SimpleNamespace(others=list)
         exchange = SimpleNamespace(links=list)
-        heartbeats = Heartbeats(holders, exchange, HybridClock(lambda: 0), feeding, net.rng())  # type: ignore[arg-type]  # as far as they are asked
+        doors = KnownDoors("10.0.0.1", lambda: None)
+        heartbeats = Heartbeats(holders, exchange, HybridClock(lambda: 0), feeding, net.rng(), doors)  # type: ignore[arg-type]  # as far as they are asked
         running = asyncio.create_task(heartbeats.run())
         await asyncio.sleep(3 * BEAT_S + 1)
         running.cancel()

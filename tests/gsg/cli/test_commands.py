@@ -426,6 +426,7 @@ def test_help_lists_the_commands() -> None:
         "topics",
         "explain",
         "status",
+        "check",
         "simulate",
     ]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 from rich.console import Console
 
-from gsg.cli.tables import Column, FittedTable, console, counts_table, holdings_table, peers_table, print_table
+from gsg.cli.tables import Column, FittedTable, console, counts_table, holdings_table, peers_table, print_table, processes_table
 from gsg.explain.explanations import Holding
 from gsg.http.protocol import Report
 from gsg.wire.status_messages import Count, PeerStatus
@@ -16,8 +17,8 @@ LONG = "[2001:db8:85a3:aaaa:bbbb:8a2e:370:7334]:8471"
 
 
 def status(address: str, figure: int, *counts: Count) -> PeerStatus:
-    figures = [name for name in PeerStatus.__struct_fields__ if name not in ("request", "peer", "address", "counts")]
-    return PeerStatus(1, peer=b"p" * 20, address=address, counts=list(counts), **dict.fromkeys(figures, figure))
+    figures = [name for name in PeerStatus.__struct_fields__ if name not in ("request", "peer", "address", "counts", "version")]
+    return PeerStatus(1, peer=b"p" * 20, address=address, counts=list(counts), version="1", **dict.fromkeys(figures, figure))
 
 
 def written(table: FittedTable, width: int) -> str:
@@ -93,3 +94,31 @@ def test_the_width_is_what_the_environment_says_within_reason(
         monkeypatch.setenv("COLUMNS", columns)
 
     assert console().width == width
+
+
+def test_what_a_process_is_stands_in_a_table_and_an_earlier_version_says_nothing_of_it() -> None:
+    known = msgspec.structs.replace(
+        status("10.0.0.1:1", 7), version="9.8", started_s=86_400.0, memory_bytes=1_500_000, disk_bytes=0
+    )
+    report = Report(1, [known, msgspec.structs.replace(known, address="10.0.0.2:1", version="", memory_bytes=0)], [0.5, 0.5])
+
+    text = written(processes_table(report), 120)
+
+    assert re.search(r"10\.0\.0\.1:1 +9\.8 +1970-01-02 00:00:00 UTC +1\.5 +- +0\.0", text)
+    assert re.search(r"10\.0\.0\.2:1 +- +- +- +- +0\.0", text)
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -1e300, 1e18], ids=str)
+def test_a_time_that_is_none_is_shown_all_the_same(odd: float) -> None:
+    report = Report(1, [msgspec.structs.replace(status("10.0.0.1:1", 7), version="9", started_s=odd)], [1.0])
+
+    assert f"{odd:g} s" in written(processes_table(report), 120)
+
+
+def test_what_is_so_now_is_told_from_what_was_counted() -> None:
+    report = Report(1, [status("10.0.0.1:1", 1, Count("disk_waiting", 5), Count("disk_writes", 6))], [1.0])
+
+    text = written(counts_table(report), 120)
+
+    assert re.search(r"disk waiting \(now\) +5", text)
+    assert re.search(r"disk writes +6", text)

@@ -8,7 +8,7 @@ import pytest
 
 import gsg
 from gsg import (
-    Client,
+    AsyncClient,
     Peer,
 )
 from gsg.http.door import HttpDoor
@@ -22,6 +22,6 @@ async def door() -> AsyncIterator[HttpDoor]:
 
 
 @pytest.fixture
-async def client(door: HttpDoor) -> AsyncIterator[Client]:
+async def client(door: HttpDoor) -> AsyncIterator[AsyncClient]:
     async with gsg.connect(door.url) as made:
         yield made

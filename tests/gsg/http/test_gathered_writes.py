@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from gsg.http.gathered_writes import GatheredWrites
+from gsg.http.serving.gathered_writes import GatheredWrites
 
 
 class Transport:
@@ -56,7 +56,7 @@ async def test_writes_of_one_turn_are_one(transport: Transport, gathered: Gather
 async def test_what_is_too_much_for_a_turn_is_written_at_once(
     transport: Transport, gathered: GatheredWrites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gsg.http.gathered_writes.WRITE_BYTES", 3)
+    monkeypatch.setattr("gsg.http.serving.gathered_writes.WRITE_BYTES", 3)
     for data in (b"ab", b"cd", b"e"):
         gathered.write(data)
     at_once = list(transport.done)

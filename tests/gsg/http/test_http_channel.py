@@ -9,18 +9,18 @@ import msgspec
 import pytest
 
 import gsg
-from gsg import Client, Peer
+from gsg import AsyncClient, Peer
 from gsg.channels import environment
 from gsg.channels.notation import from_json, read, to_json
 from gsg.channels.values import Reference
 from gsg.errors import BadTerm, BadText, LocalError, PeerUnreachable, Refused
 from gsg.http.door import HttpDoor
-from gsg.http.peer_channel import PeerChannel
 from gsg.http.protocol import Events, PublishEvents, SubscribeEvents
+from gsg.http.websocket.channel_subscription import PeerChannel
 from gsg.quotas import Quota, Quotas
 
 
-async def test_what_a_client_publishes_others_hear_in_order(client: Client, door: HttpDoor) -> None:
+async def test_what_a_client_publishes_others_hear_in_order(client: AsyncClient, door: HttpDoor) -> None:
     async with gsg.connect(door.url) as other, await other.channel.subscribe("(= type 'error)") as events:
         published = await client.channel.publish(
             {"type": "error", "n": 1, "at": Reference("gsg://x"), "odd": math.inf}, "type: fine", "type: error; n: #2"
@@ -58,14 +58,14 @@ async def test_clients_of_two_peers_hear_each_other() -> None:
         ("agent", "(agent (on (exists user) (print (field event user))))"),
     ],
 )
-async def test_other_languages_are_understood_at_the_door(client: Client, language: str, text: str) -> None:
+async def test_other_languages_are_understood_at_the_door(client: AsyncClient, language: str, text: str) -> None:
     async with await client.channel.subscribe(text, language) as events:
         await client.channel.publish({"user": "Fred", "n": 1}, {"user": "Fred", "n": 2})
 
         assert "Fred" in (await anext(events)).fields.values()
 
 
-async def test_an_event_for_named_readers_reaches_them_alone(client: Client) -> None:
+async def test_an_event_for_named_readers_reaches_them_alone(client: AsyncClient) -> None:
     async with await client.channel.subscribe("true", asker="Fred") as fred, await client.channel.subscribe("true") as anybody:
         await client.channel.publish({"n": 1}, readers=["Fred"])
         await client.channel.publish({"n": 2})
@@ -74,7 +74,7 @@ async def test_an_event_for_named_readers_reaches_them_alone(client: Client) -> 
         assert (await anext(anybody)).fields == {"n": 2}
 
 
-async def test_what_is_no_event_or_subscription_is_refused_and_nothing_is_published(client: Client) -> None:
+async def test_what_is_no_event_or_subscription_is_refused_and_nothing_is_published(client: AsyncClient) -> None:
     async with await client.channel.subscribe("true") as events:
         with pytest.raises(BadText, match='no "name: value"'):
             await client.channel.publish({"n": 1}, "rubbish")
@@ -93,7 +93,7 @@ async def test_what_is_no_event_or_subscription_is_refused_and_nothing_is_publis
         assert (await anext(events)).fields == {"n": 2}
 
 
-async def test_the_report_counts_and_keeps_what_is_private(client: Client) -> None:
+async def test_the_report_counts_and_keeps_what_is_private(client: AsyncClient) -> None:
     async with await client.channel.subscribe("(= a 'secret)", private=True), await client.channel.subscribe("(exists a)"):
         await client.channel.publish({"a": "secret"}, {"b": 1})
 
@@ -138,19 +138,19 @@ async def test_what_came_from_other_peers_is_not_counted_as_published_here() -> 
     ],
     ids=["empty", "no list", "never closed", "two lists", "no number", "too long"],
 )
-async def test_a_mistake_in_a_report_is_one_of_the_report(client: Client, report: str, said: str) -> None:
+async def test_a_mistake_in_a_report_is_one_of_the_report(client: AsyncClient, report: str, said: str) -> None:
     with pytest.raises(BadText) as refused:
         await client.channel.subscribe("true", report=report)
 
     assert str(refused.value).startswith(said)
 
 
-async def test_a_mistake_in_what_is_subscribed_to_is_one_of_the_subscription(client: Client) -> None:
+async def test_a_mistake_in_what_is_subscribed_to_is_one_of_the_subscription(client: AsyncClient) -> None:
     with pytest.raises(BadText, match=r"^subscription line 1, column 1: "):
         await client.channel.subscribe("(= type", report="(a)")
 
 
-async def test_whoever_hears_events_of_a_peer_that_is_lost_is_told_nothing_of_rows(client: Client) -> None:
+async def test_whoever_hears_events_of_a_peer_that_is_lost_is_told_nothing_of_rows(client: AsyncClient) -> None:
     async with await client.channel.subscribe("true") as events:
         client._connection.end(PeerUnreachable("the peer is lost"))
 
@@ -162,7 +162,7 @@ async def test_whoever_hears_events_of_a_peer_that_is_lost_is_told_nothing_of_ro
     )
 
 
-async def test_a_client_that_leaves_takes_its_subscriptions_along(client: Client, door: HttpDoor) -> None:
+async def test_a_client_that_leaves_takes_its_subscriptions_along(client: AsyncClient, door: HttpDoor) -> None:
     async with gsg.connect(door.url) as other:
         await other.channel.subscribe("true")
         assert len((await client.channel.report()).subscriptions) == 1
@@ -212,7 +212,7 @@ async def test_a_client_that_does_not_read_is_told_what_was_dropped() -> None:
     assert len(first.events) == 2
 
 
-async def test_a_subscription_that_ends_by_itself_says_so(client: Client) -> None:
+async def test_a_subscription_that_ends_by_itself_says_so(client: AsyncClient) -> None:
     async with await client.channel.subscribe("(exists n)", deliver="once") as once:
         await client.channel.publish({"n": 1}, {"n": 2})
 
@@ -229,7 +229,7 @@ async def test_a_subscription_that_ends_by_itself_says_so(client: Client) -> Non
 
 
 @pytest.mark.parametrize("text", ['"$ref": x', '{"a": {"$number": "NaN"}}', '{"$$ref": "y"}', 'a: "\u0000\u0000"'])
-async def test_whatever_is_published_comes_back_as_it_was(client: Client, text: str) -> None:
+async def test_whatever_is_published_comes_back_as_it_was(client: AsyncClient, text: str) -> None:
     async with await client.channel.subscribe("true") as events:
         await client.channel.publish(text if text[0] != "{" else from_json(text))
 

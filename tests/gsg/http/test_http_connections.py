@@ -16,15 +16,14 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin
 
 import gsg
-import gsg.http.request_parts
+import gsg.http.client.request_parts
 from gsg import (
+    AsyncClient,
     BadQuery,
-    Client,
     LocalError,
     Peer,
 )
 from gsg.http.door import HttpDoor
-from gsg.http.peer_channel import PeerChannel
 from gsg.http.protocol import (
     MAX_LIMIT,
     MAX_MESSAGE_BYTES,
@@ -38,7 +37,8 @@ from gsg.http.protocol import (
     Subscribe,
     Unsubscribe,
 )
-from gsg.http.session import Session
+from gsg.http.websocket.channel_subscription import PeerChannel
+from gsg.http.websocket.session import Session
 from gsg.quotas import Quota, Quotas
 
 pytestmark = pytest.mark.waits
@@ -98,7 +98,9 @@ async def test_requests_that_make_no_sense_are_answered_and_the_connection_stays
         "deep JSON",
     ],
 )
-async def test_garbage_is_answered_and_costs_its_client_nothing_else(door: HttpDoor, client: Client, frame: bytes | str) -> None:
+async def test_garbage_is_answered_and_costs_its_client_nothing_else(
+    door: HttpDoor, client: AsyncClient, frame: bytes | str
+) -> None:
     subscribe = msgspec.json.encode([4, 7, "(?x)"]).decode() if isinstance(frame, str) else msgspec.msgpack.encode([4, 7, "(?x)"])
     async with websocket(endpoint(door)) as socket:
         await socket.send(subscribe)
@@ -158,7 +160,7 @@ STRANGERS = {
 
 
 @pytest.mark.parametrize("data", STRANGERS.values(), ids=STRANGERS)
-async def test_a_stranger_on_the_socket_harms_nobody(door: HttpDoor, client: Client, data: bytes) -> None:
+async def test_a_stranger_on_the_socket_harms_nobody(door: HttpDoor, client: AsyncClient, data: bytes) -> None:
     subscription = await client.subscribe("(?x)")
     reader, writer = await asyncio.open_connection(door.host, door.port)
     writer.write(data)
@@ -183,7 +185,7 @@ async def test_a_client_that_leaves_while_it_subscribes_leaves_no_subscription(d
     await no_feeds(door)
 
 
-async def test_a_client_that_vanishes_takes_its_subscriptions_with_it(door: HttpDoor, client: Client) -> None:
+async def test_a_client_that_vanishes_takes_its_subscriptions_with_it(door: HttpDoor, client: AsyncClient) -> None:
     async with websocket(endpoint(door)) as socket:
         await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x)")))
         await socket.recv()
@@ -220,7 +222,7 @@ async def test_a_client_that_publishes_too_much_is_refused_with_the_limit_and_th
 
 
 async def test_a_call_that_was_taken_in_part_goes_on_as_its_quota_allows(door: HttpDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.http.request_parts, "TUPLES_PER_REQUEST", 100)
+    monkeypatch.setattr(gsg.http.client.request_parts, "TUPLES_PER_REQUEST", 100)
     door._peer.quotas = quotas = Quotas(client=Quota(10, 100, 1 << 30))
     async with gsg.connect(door.url) as client, await client.subscribe("(?x)") as told:
         await client.notify([(number,) for number in range(400)])
@@ -277,7 +279,7 @@ async def test_a_subscription_may_be_ended_while_it_is_made(door: HttpDoor) -> N
     assert answers[3].problem == "no subscription was made by request 1; it may have ended"
 
 
-async def test_many_long_rows_come_in_messages_that_are_short_enough(client: Client) -> None:
+async def test_many_long_rows_come_in_messages_that_are_short_enough(client: AsyncClient) -> None:
     text = "x" * 20_000
     await client.insert([(number, text) for number in range(1_000)])
 
@@ -294,7 +296,7 @@ async def test_an_overflow_that_there_is_not_is_refused_by_the_peer_too(door: Ht
 
 
 @pytest.mark.parametrize("limit", [0, -1, MAX_LIMIT + 1])
-async def test_a_limit_that_is_none_is_refused(client: Client, limit: int) -> None:
+async def test_a_limit_that_is_none_is_refused(client: AsyncClient, limit: int) -> None:
     with pytest.raises(LocalError, match=f"limit={limit} unread differences; expected a whole number, 1 to {MAX_LIMIT}"):
         await client.subscribe("(?x)", limit=limit)
 
@@ -316,28 +318,30 @@ async def test_the_door_looks_at_the_limit_too(door: HttpDoor) -> None:
     ],
     ids=lambda value: str(next(iter(value.items()))) if isinstance(value, dict) else "",
 )
-async def test_arguments_of_a_wrong_kind_cost_a_client_that_call_alone(client: Client, wrong: dict[str, Any], problem: str) -> None:
+async def test_arguments_of_a_wrong_kind_cost_a_client_that_call_alone(
+    client: AsyncClient, wrong: dict[str, Any], problem: str
+) -> None:
     with pytest.raises(LocalError, match=problem):
         await client.subscribe("(?x)", **wrong)
 
     assert await client.insert([("still", "here")]) == 1
 
 
-async def test_a_query_that_takes_long_to_read_is_refused(client: Client) -> None:
+async def test_a_query_that_takes_long_to_read_is_refused(client: AsyncClient) -> None:
     with pytest.raises(BadQuery, match=r"a query of 65537 characters; expected at most 65536: split it"):
         await client.subscribe("(?x)".ljust(64 * 1024 + 1))
 
     await client.subscribe("(?x)".ljust(64 * 1024))
 
 
-async def test_one_client_too_many_is_answered_503(door: HttpDoor, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.door.MAX_CLIENTS", 1)
+async def test_one_client_too_many_is_answered_503(door: HttpDoor, client: AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door._services.clients, "_most", 1)
 
     with pytest.raises(InvalidStatus) as refused:
         await websocket(endpoint(door))
     await client.close()
     async with asyncio.timeout(10):
-        while door._clients:  # noqa: ASYNC110  # the door has no business telling tests
+        while door._services.clients.count:  # noqa: ASYNC110  # the door has no business telling tests
             await asyncio.sleep(0)
 
     assert refused.value.response.status_code == 503
@@ -371,7 +375,7 @@ class Closed:
         ]
         self.tried = 0
 
-    async def accept(self) -> None:
+    async def accept(self, subprotocol: str | None) -> None:
         pass
 
     async def receive(self) -> dict[str, object]:
@@ -393,7 +397,7 @@ async def test_an_answer_to_a_connection_that_was_closed_is_dropped() -> None:
     assert socket.tried == 1
 
 
-async def test_clients_that_go_without_a_goodbye_are_counted_and_no_others(door: HttpDoor, client: Client) -> None:
+async def test_clients_that_go_without_a_goodbye_are_counted_and_no_others(door: HttpDoor, client: AsyncClient) -> None:
     async with websocket(endpoint(door)) as socket:
         await socket.send(msgspec.msgpack.encode(AskReport(1)))
         await socket.recv()
@@ -411,12 +415,12 @@ async def test_clients_that_go_without_a_goodbye_are_counted_and_no_others(door:
     assert lost == 1
 
 
-async def lost_clients(client: Client) -> int:
+async def lost_clients(client: AsyncClient) -> int:
     (asked,) = (await client.report()).peers
     return next(one.count for one in asked.counts if one.name == "http_clients_lost")
 
 
-async def test_a_request_that_is_too_long_costs_a_client_that_call_alone(client: Client) -> None:
+async def test_a_request_that_is_too_long_costs_a_client_that_call_alone(client: AsyncClient) -> None:
     with pytest.raises(gsg.TooLarge, match=r"a request of 17,0\d\d,\d\d\d bytes; expected at most 16,777,216"):
         await client.subscribe("x" * 17_000_000)
 
@@ -424,7 +428,7 @@ async def test_a_request_that_is_too_long_costs_a_client_that_call_alone(client:
 
 
 async def test_a_client_that_is_not_let_in_is_told_why(door: HttpDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.door.MAX_CLIENTS", 0)
+    monkeypatch.setattr(door._services.clients, "_most", 0)
 
     with pytest.raises(gsg.PeerUnreachable, match=r"lets this client not in \(HTTP 503\): 0 clients are served already; try again"):
         async with gsg.connect(door.url):

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from websockets.asyncio.client import connect as websocket
 
 import gsg
-from gsg import Client
-from gsg.http.decoding import NotARequest, decode
+from gsg import AsyncClient
 from gsg.http.door import HttpDoor
 from gsg.http.protocol import Dropped, Ended, OutOfDate, Rows, Subscribed, UpToDate
+from gsg.http.websocket.decoding import NotARequest, decode
 
 pack = msgspec.msgpack.encode
 
@@ -82,7 +82,7 @@ def test_every_message_is_a_request_or_told_what_it_lacks(message: bytes | str) 
     assert problem is None or "expected" in problem
 
 
-async def test_numbers_and_truths_of_json_are_the_literals_that_they_are(door: HttpDoor, client: Client) -> None:
+async def test_numbers_and_truths_of_json_are_the_literals_that_they_are(door: HttpDoor, client: AsyncClient) -> None:
     asked = await client.subscribe("(?x, is, ?y)")
     async with websocket(endpoint(door)) as socket:
         await socket.send('[1, 1, [["a", [1, "is"], 21.5], ["b", [1, "is"], true], ["c", [1, "is"], 36893488147419103232]]]')
@@ -98,7 +98,7 @@ async def test_numbers_and_truths_of_json_are_the_literals_that_they_are(door: H
     assert rows["c"] == 36893488147419103232
 
 
-async def test_doubles_that_only_msgpack_has_are_literals_too(door: HttpDoor, client: Client) -> None:
+async def test_doubles_that_only_msgpack_has_are_literals_too(door: HttpDoor, client: AsyncClient) -> None:
     asked = await client.subscribe("(?x, is, ?y)")
     async with websocket(endpoint(door)) as socket:
         await socket.send(pack([1, 1, [["n", gsg.Symbol("is"), math.nan], ["i", gsg.Symbol("is"), -math.inf]]]))
@@ -146,7 +146,7 @@ def mutated(rng: Random) -> bytes | str:
 
 @pytest.mark.parametrize("seed", range(2))
 async def test_500_messages_are_answered_each_and_what_was_subscribed_to_before_goes_on(
-    door: HttpDoor, client: Client, seed: int, caplog: pytest.LogCaptureFixture
+    door: HttpDoor, client: AsyncClient, seed: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     rng = Random(seed)
     async with websocket(endpoint(door)) as socket:
@@ -170,7 +170,7 @@ async def test_500_messages_are_answered_each_and_what_was_subscribed_to_before_
 
 @pytest.fixture
 def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.http.decoding, "LARGE_BYTES", 1)
+    monkeypatch.setattr(gsg.http.websocket.decoding, "LARGE_BYTES", 1)
 
 
 def encoded(message: object, *, json: bool) -> bytes | str:
@@ -187,7 +187,7 @@ def test_what_is_read_in_two_steps_says_the_same(kind: int, count: int, json: bo
     request = decode(encoded([kind, 9, tuples, ["ab"]], json=json))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gsg.http.decoding, "LARGE_BYTES", 2**40)
+        patch.setattr(gsg.http.websocket.decoding, "LARGE_BYTES", 2**40)
         at_once = decode(encoded([kind, 9, tuples, ["ab"]], json=json))
     assert type(request) is type(at_once)
     assert (request.request, request.audience) == (9, ["ab"])  # type: ignore[union-attr]  # all three have it
@@ -208,8 +208,8 @@ def test_a_tuple_that_is_none_is_told_by_its_place_when_it_is_read(json: bool) -
 @pytest.mark.usefixtures("_everything_is_large")
 @pytest.mark.parametrize("json", [False, True], ids=["msgpack", "JSON"])
 def test_more_tuples_than_others_can_wait_for_are_refused(monkeypatch: pytest.MonkeyPatch, json: bool) -> None:
-    monkeypatch.setattr(gsg.http.decoding, "MAX_TUPLES", 20)
-    monkeypatch.setattr(gsg.http.decoding, "MAX_BRACKETS", 60)
+    monkeypatch.setattr(gsg.http.websocket.decoding, "MAX_TUPLES", 20)
+    monkeypatch.setattr(gsg.http.websocket.decoding, "MAX_BRACKETS", 60)
 
     with pytest.raises(NotARequest, match=r"expected at most 20.*: cut it into several") as caught:
         decode(encoded([1, 5, [[1]] * 70], json=json))
@@ -219,8 +219,8 @@ def test_more_tuples_than_others_can_wait_for_are_refused(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("json", [False, True], ids=["msgpack", "JSON"])
 def test_a_long_request_that_publishes_nothing_is_refused(monkeypatch: pytest.MonkeyPatch, json: bool) -> None:
-    monkeypatch.setattr(gsg.http.decoding, "LARGE_BYTES", 100)
-    monkeypatch.setattr(gsg.http.decoding, "MAX_QUESTION_BYTES", 1_000)
+    monkeypatch.setattr(gsg.http.websocket.decoding, "LARGE_BYTES", 100)
+    monkeypatch.setattr(gsg.http.websocket.decoding, "MAX_QUESTION_BYTES", 1_000)
 
     with pytest.raises(NotARequest, match="publishes nothing; expected at most 1000") as caught:
         decode(encoded([23, 5, [[3, 0, number] for number in range(1_000)]], json=json))

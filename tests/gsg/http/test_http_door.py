@@ -15,9 +15,9 @@ from websockets.asyncio.client import connect
 import gsg
 import gsg.languages
 from gsg import (
+    AsyncClient,
     BadTerm,
     BadText,
-    Client,
     DoorClosed,
     LocalError,
     Peer,
@@ -38,7 +38,7 @@ from gsg.http.protocol import (
 pytestmark = pytest.mark.waits
 
 
-async def test_a_client_has_the_verbs_of_a_peer(client: Client) -> None:
+async def test_a_client_has_the_verbs_of_a_peer(client: AsyncClient) -> None:
     subscription = await client.subscribe("(?x, on, ?y)")
 
     assert await client.insert([("a", ON, 1.5), ("b", ON, "c")]) == 2
@@ -50,7 +50,7 @@ async def test_a_client_has_the_verbs_of_a_peer(client: Client) -> None:
     assert subscription.rows() == Counter({Row({"x": "a", "y": 1.5}): 1})
 
 
-async def test_a_client_names_the_peers_that_may_read(client: Client) -> None:
+async def test_a_client_names_the_peers_that_may_read(client: AsyncClient) -> None:
     here, elsewhere = (await client.report()).peers[0].peer, bytes(20)
     subscription = await client.subscribe("(?x, on, ?y)")
 
@@ -65,7 +65,7 @@ async def test_a_client_names_the_peers_that_may_read(client: Client) -> None:
         await client.insert([("a", ON, 1)], audience=["bob"])
 
 
-async def test_a_program_without_our_client_names_readers_in_hexadecimal(door: HttpDoor, client: Client) -> None:
+async def test_a_program_without_our_client_names_readers_in_hexadecimal(door: HttpDoor, client: AsyncClient) -> None:
     here = (await client.report()).peers[0].peer.hex()
     requests = ([1, 1, [["a", [1, "on"], 1]], [here]], [1, 2, [["a", [1, "on"], 2]], ["bob"]], [1, 3, [["a", [1, "on"], 3]]])
     async with connect(endpoint(door)) as socket:
@@ -79,7 +79,7 @@ async def test_a_program_without_our_client_names_readers_in_hexadecimal(door: H
 
 
 async def test_the_loop_goes_on_while_the_first_query_of_a_language_waits_for_its_parser(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+    client: AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop, built = asyncio.get_running_loop(), threading.Event()
 
@@ -95,7 +95,7 @@ async def test_the_loop_goes_on_while_the_first_query_of_a_language_waits_for_it
         assert built.is_set()
 
 
-async def test_rows_that_hold_come_first_and_whole(client: Client) -> None:
+async def test_rows_that_hold_come_first_and_whole(client: AsyncClient) -> None:
     await client.insert([(number, ON, "x") for number in range(2_500)])
 
     async with await client.subscribe("(?x, on, *)") as subscription:
@@ -103,7 +103,7 @@ async def test_rows_that_hold_come_first_and_whole(client: Client) -> None:
         assert subscription.pending == subscription.rows().total() == 2_500
 
 
-async def test_scripts_run_block_by_block(client: Client) -> None:
+async def test_scripts_run_block_by_block(client: AsyncClient) -> None:
     first, second = await client.run(
         "INSERT { (a, 1) } SUBSCRIBE { (?x, 1) } DELETE { (a, 1) } NOTIFY { (b, 1) } SUBSCRIBE { (?x, *) }"
     )
@@ -112,7 +112,7 @@ async def test_scripts_run_block_by_block(client: Client) -> None:
     assert second.rows() == Counter()
 
 
-async def test_subscriptions_of_two_clients_are_their_own(door: HttpDoor, client: Client) -> None:
+async def test_subscriptions_of_two_clients_are_their_own(door: HttpDoor, client: AsyncClient) -> None:
     subscription = await client.subscribe("(?x)")
     async with gsg.connect(door.url) as other:
         theirs = await other.subscribe("(?x)")
@@ -122,7 +122,7 @@ async def test_subscriptions_of_two_clients_are_their_own(door: HttpDoor, client
     assert await read(subscription, 1) == ["+?x=1"]
 
 
-async def test_a_callback_hears_of_differences_as_they_come(client: Client) -> None:
+async def test_a_callback_hears_of_differences_as_they_come(client: AsyncClient) -> None:
     heard: asyncio.Queue[tuple[Sign, Row]] = asyncio.Queue()
     await client.subscribe("(?x)", callback=lambda sign, row: heard.put_nowait((sign, row)))
 
@@ -131,7 +131,7 @@ async def test_a_callback_hears_of_differences_as_they_come(client: Client) -> N
     assert await heard.get() == (Sign.PLUS, Row({"x": 1}))
 
 
-async def test_a_mistake_in_a_query_travels_with_its_place(client: Client) -> None:
+async def test_a_mistake_in_a_query_travels_with_its_place(client: AsyncClient) -> None:
     with pytest.raises(BadText) as caught:
         await client.subscribe("(?x, on, ?y),\n  NTO { (?y, red) }")
 
@@ -150,13 +150,13 @@ async def test_a_mistake_in_a_query_travels_with_its_place(client: Client) -> No
     ids=["too large", "unknown language"],
 )
 async def test_refusals_travel_as_their_kind(
-    client: Client, text: str, language: str, error: type[Exception], problem: str
+    client: AsyncClient, text: str, language: str, error: type[Exception], problem: str
 ) -> None:
     with pytest.raises(error, match=problem):
         await client.subscribe(text, language)
 
 
-async def test_what_is_no_tuple_is_refused_before_it_is_sent(client: Client) -> None:
+async def test_what_is_no_tuple_is_refused_before_it_is_sent(client: AsyncClient) -> None:
     with pytest.raises(BadTerm):
         await client.insert([("a",), (object(),)])
     with pytest.raises(BadText):
@@ -165,7 +165,7 @@ async def test_what_is_no_tuple_is_refused_before_it_is_sent(client: Client) -> 
     assert (await client.subscribe("(?x)")).rows() == Counter()
 
 
-async def test_a_client_asks_who_holds_a_key_and_what_is_there(door: HttpDoor, client: Client) -> None:
+async def test_a_client_asks_who_holds_a_key_and_what_is_there(door: HttpDoor, client: AsyncClient) -> None:
     await client.insert([("a", ON, 1), ("b", ON, 2)])
 
     (held,) = await client.keys([(3, 1, ON)], find=True)
@@ -176,7 +176,7 @@ async def test_a_client_asks_who_holds_a_key_and_what_is_there(door: HttpDoor, c
     assert [each.id for each in held.holders] == [(await client.report()).peers[0].peer]
 
 
-async def test_a_report_tells_how_peers_are(door: HttpDoor, client: Client) -> None:
+async def test_a_report_tells_how_peers_are(door: HttpDoor, client: AsyncClient) -> None:
     await client.insert([("a", ON, "b")])
 
     report = (await client.report()).as_dict()
@@ -193,12 +193,12 @@ async def test_status_and_a_word_about_itself_are_plain_http(door: HttpDoor) -> 
     status = json.loads(await asyncio.to_thread(get, "/status"))
     about = await asyncio.to_thread(get, "/")
 
-    assert [sorted(peer)[:4] for peer in status["peers"]] == [["address", "counts", "entries", "facts"]]
-    assert b"GET /status" in about
+    assert [sorted(peer)[:4] for peer in status["peers"]] == [["address", "counts", "disk_bytes", "disk_free_bytes"]]
+    assert b"/status" in about
 
 
 async def test_a_subscription_ends_with_its_peer() -> None:
-    async with Peer() as peer, HttpDoor(peer, port=0) as door, gsg.connect(door.url) as client:
+    async with Peer() as peer, HttpDoor(peer, port=0) as door, gsg.connect(door.url, reconnect=False) as client:
         subscription = await client.subscribe("(?x)")
         await door.__aexit__(None, None, None)
 
@@ -219,7 +219,7 @@ async def test_what_is_under_way_for_too_long_when_the_door_closes_is_given_up_a
         begun.set()
         return await asyncio.get_running_loop().create_future()
 
-    async with Peer() as peer, HttpDoor(peer, port=0) as door, gsg.connect(door.url) as client:
+    async with Peer() as peer, HttpDoor(peer, port=0) as door, gsg.connect(door.url, reconnect=False) as client:
         monkeypatch.setattr("gsg.publisher.caller.Caller.facts", insert_for_ever)
         inserting = asyncio.ensure_future(client.insert([("a",)]))
         await begun.wait()
@@ -239,7 +239,7 @@ async def test_a_client_that_is_closed_says_so(door: HttpDoor) -> None:
     with pytest.raises(DoorClosed, match="this client is closed"):
         await client.insert([("a",)])
     with pytest.raises(DoorClosed, match="this client is not connected; use it inside `async with"):
-        await Client(door.url).insert([("a",)])
+        await AsyncClient(door.url).insert([("a",)])
 
 
 async def test_nobody_at_the_address_is_told_with_what_to_do(door: HttpDoor) -> None:
@@ -247,7 +247,7 @@ async def test_nobody_at_the_address_is_told_with_what_to_do(door: HttpDoor) -> 
     await door.__aexit__(None, None, None)
 
     with pytest.raises(PeerUnreachable) as caught:
-        await Client(url).__aenter__()
+        await AsyncClient(url).__aenter__()
 
     assert str(caught.value).startswith(f"no peer answers at {url}: ")
     assert str(caught.value).endswith("; start one with `gsg peer`, or name another with --peer URL or GSG_PEER")
@@ -258,7 +258,7 @@ async def test_nobody_at_the_address_is_told_with_what_to_do(door: HttpDoor) -> 
 )
 async def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(LocalError, match="is no address of a peer; expected one like http://127"):
-        await Client(url).__aenter__()
+        await AsyncClient(url).__aenter__()
 
 
 def fail_all_feeds(door: HttpDoor) -> None:
@@ -268,7 +268,7 @@ def fail_all_feeds(door: HttpDoor) -> None:
         feeds.staleness.note_failure(memory, door._peer.contact, ATTEMPTS - 1, why)
 
 
-async def test_a_client_is_told_that_rows_may_be_out_of_date_and_reads_on(door: HttpDoor, client: Client) -> None:
+async def test_a_client_is_told_that_rows_may_be_out_of_date_and_reads_on(door: HttpDoor, client: AsyncClient) -> None:
     subscription = await client.subscribe("(?x, on, ?y)")
     fail_all_feeds(door)
 
@@ -279,9 +279,9 @@ async def test_a_client_is_told_that_rows_may_be_out_of_date_and_reads_on(door: 
 
 
 async def test_the_command_says_that_rows_may_be_out_of_date_and_reads_on(
-    door: HttpDoor, client: Client, capsys: pytest.CaptureFixture[str]
+    door: HttpDoor, client: AsyncClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = asyncio.create_task(_subscribe("(?x, on, ?y)", None, "gsg", False, False, 1, None, "resync", door.url))
+    command = asyncio.create_task(_subscribe("(?x, on, ?y)", None, "gsg", False, False, 1, None, "resync", True, door.url))
     while not list(door._peer._parts.subscriptions):  # noqa: ASYNC110  # what it waits for comes from another task
         await asyncio.sleep(0)
     fail_all_feeds(door)

@@ -12,7 +12,7 @@ from websockets.exceptions import InvalidStatus
 
 from gsg import LocalError, Peer
 from gsg.http.door import HttpDoor
-from gsg.http.hosts import Hosts
+from gsg.http.serving.hosts import Hosts
 
 LOOPBACK = Hosts("127.0.0.1", ["gsg.example.org"])
 

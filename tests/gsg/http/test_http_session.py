@@ -9,10 +9,10 @@ from typing import Any
 from doors import DECODE
 
 from gsg.errors import TooLarge
-from gsg.http.peer_channel import PeerChannel
 from gsg.http.protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Drawing, Ended, Failed, Reply, Rows, UpToDate
-from gsg.http.sending import Sender
-from gsg.http.session import ROWS_PER_MESSAGE, Session
+from gsg.http.websocket.channel_subscription import PeerChannel
+from gsg.http.websocket.sending import Sender
+from gsg.http.websocket.session import ROWS_PER_MESSAGE, Session
 from gsg.languages.rows import Row, Sign
 from gsg.quotas import Quotas
 from gsg.subscriptions.live import LiveSubscription

@@ -12,7 +12,7 @@ from doors import DECODE, endpoint, still_serves
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket
 
-from gsg import Client, LiveSubscription, Overrun, Peer
+from gsg import AsyncClient, LiveSubscription, Overrun, Peer
 from gsg.http.door import HttpDoor
 from gsg.http.protocol import AskReport, Dropped, Ended, Rows, Subscribe, Subscribed, UpToDate
 
@@ -58,7 +58,7 @@ async def read_until(subscription: LiveSubscription, word: str) -> None:
             last = str((await subscription.batch(9))[-1][1]["x"])
 
 
-async def test_rows_are_the_answer_where_the_oldest_differences_went_unread(client: Client, door: HttpDoor) -> None:
+async def test_rows_are_the_answer_where_the_oldest_differences_went_unread(client: AsyncClient, door: HttpDoor) -> None:
     subscription = await client.subscribe("(?x)", overflow="drop_oldest", limit=2)
     # They come together, before anything can be sent.
     await door._peer.insert([(number,) for number in range(10)])
@@ -83,7 +83,7 @@ async def gone(socket: ClientConnection) -> None:
 
 async def test_a_client_that_stops_reading_is_cut_off_and_counted_and_its_place_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gsg.http.door.PING_S", 0.1)
-    monkeypatch.setattr("gsg.http.connections.CLOSE_SWEEPS", 0)
+    monkeypatch.setattr("gsg.http.serving.connections.CLOSE_SWEEPS", 0)
     async with Peer() as peer, HttpDoor(peer, port=0) as door:
         socket = await websocket(endpoint(door), ping_interval=None)
         await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))
@@ -98,13 +98,13 @@ async def test_a_client_that_stops_reading_is_cut_off_and_counted_and_its_place_
                 door._connections.sweep()
                 await asyncio.sleep(0)
 
-        assert (door._lost, door._clients, len(door._connections), door._unread.held_bytes) == (1, 0, 0, 0)
+        assert (door._lost, door._services.clients.count, len(door._connections), door._services.unread.held_bytes) == (1, 0, 0, 0)
         await still_serves(door)
         await gone(socket)
 
 
 async def test_a_client_that_says_goodbye_and_does_not_read_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gsg.http.connections.CLOSE_SWEEPS", 0)
+    monkeypatch.setattr("gsg.http.serving.connections.CLOSE_SWEEPS", 0)
     async with Peer() as peer, HttpDoor(peer, port=0) as door:
         socket = await websocket(endpoint(door), ping_interval=None, close_timeout=0.01)
         await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x, ?y)")))
@@ -117,7 +117,7 @@ async def test_a_client_that_says_goodbye_and_does_not_read_is_not_waited_for(mo
         socket.transport.write(b"".join(socket.protocol.data_to_send()))
 
         async with asyncio.timeout(30):
-            while len(door._connections) or door._clients:
+            while len(door._connections) or door._services.clients.count:
                 door._connections.sweep()
                 await asyncio.sleep(0)
 

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from gsg.http.connections import (
+from gsg.http.serving.connections import (
     CLOSE_SWEEPS,
     MAX_REFUSED,
     MAX_REFUSED_WITHOUT_HANDLES,

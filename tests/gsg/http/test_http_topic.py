@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gsg
-from gsg import Client, Peer
+from gsg import AsyncClient, Peer
 from gsg.errors import BadTerm, LocalError, Overrun, PeerMisbehaved
 from gsg.http.door import HttpDoor
 from gsg.http.protocol import Dropped, Failed, TopicEvents
@@ -32,7 +32,7 @@ async def test_clients_of_two_peers_hear_a_topic_in_order() -> None:
         assert await one.topics() == {"news": 1}
 
 
-async def test_a_subscription_that_ended_hears_nothing(client: Client) -> None:
+async def test_a_subscription_that_ended_hears_nothing(client: AsyncClient) -> None:
     events = await client.topic("news").subscribe()
 
     await events.close()
@@ -42,7 +42,7 @@ async def test_a_subscription_that_ended_hears_nothing(client: Client) -> None:
     assert await client.topic("news").size() == 0
 
 
-async def test_what_was_wrong_is_said(client: Client) -> None:
+async def test_what_was_wrong_is_said(client: AsyncClient) -> None:
     with pytest.raises(LocalError, match="'#' only at the end"):
         client.topic("house/#/temp")
     with pytest.raises(LocalError, match="'house/#' is a filter, for subscribing"):
@@ -55,7 +55,7 @@ async def test_what_was_wrong_is_said(client: Client) -> None:
         await client.topic("news").publish(object())  # type: ignore[arg-type]  # what is tried
 
 
-async def test_clients_hear_all_topics_that_match_a_filter(client: Client) -> None:
+async def test_clients_hear_all_topics_that_match_a_filter(client: AsyncClient) -> None:
     async with await client.topic("house/+/temp").subscribe() as events:
         for name in ("house/kitchen/temp", "house/temp", "house/hall/temp"):
             await client.topic(name).publish(name, 21)
@@ -67,7 +67,7 @@ async def test_clients_hear_all_topics_that_match_a_filter(client: Client) -> No
     assert len(first.publisher) == 20
 
 
-async def test_a_gap_of_unknown_length_and_a_wrong_message_are_told(client: Client) -> None:
+async def test_a_gap_of_unknown_length_and_a_wrong_message_are_told(client: AsyncClient) -> None:
     events = await client.topic("house/#").subscribe()
 
     events.receive(Dropped(1, Failed(1, "Overrun", "it was away", lost=0)))

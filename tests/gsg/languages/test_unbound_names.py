@@ -38,6 +38,11 @@ def warnings(query: str) -> list[str]:
         ("SELECT ?x ?z { ?x :p ?y }", "z", "what is selected"),
         ("CONSTRUCT { ?x :p ?z } WHERE { ?x :p ?y }", "z", "what is selected"),
         ("ASK { ?x :p ?y FILTER(!BOUND(?z)) }", "z", "a FILTER"),
+        (
+            "SELECT ?x { GRAPH ?g { ?x :p ?y FILTER(?g = :h) } }",
+            "g",
+            "a FILTER: GRAPH ?g gives it a value outside of its braces alone",
+        ),
     ],
 )
 def test_a_name_that_nothing_binds_is_told_with_its_place(query: str, name: str, place: str) -> None:

@@ -12,6 +12,7 @@ from dht.simnet import SimNet
 from gsg import Peer
 from gsg.errors import PeerUnreachable
 from gsg.placement.holders import ASIDE
+from gsg.placement.membership_log import NAME
 from gsg.placement.rules import point_of
 from gsg.tuples.features import Key, key
 from gsg.wire.exchange import named
@@ -124,18 +125,18 @@ def test_facts_count_against_who_tells_of_them_where_one_of_their_keys_is_not_it
 
 
 def told(caplog: pytest.LogCaptureFixture, level: int, words: str) -> int:
-    return sum(one.levelno == level and words in one.getMessage() for one in caplog.records if one.name == "gsg.placement.holders")
+    return sum(one.levelno == level and words in one.getMessage() for one in caplog.records if one.name == NAME)
 
 
 def test_a_death_and_a_return_are_a_line_each_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="gsg.placement.holders")
+    caplog.set_level(logging.INFO, logger=NAME)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         first, *rest = (peer.contact.host for peer in peers)
         caplog.clear()
         net.partition([[first], rest])
         await asyncio.sleep(60)
-        assert told(caplog, logging.WARNING, f"{named(peers[0].contact)} is gone: it does not answer; 3 peers are left") == 3
+        assert told(caplog, logging.WARNING, f"{named(peers[0].contact)} is gone: it does not answer; 3 peers are known, this") == 3
         net.heal()
         await asyncio.sleep(60)
         assert told(caplog, logging.WARNING, f"{named(peers[0].contact)} is back") == 3
@@ -144,7 +145,7 @@ def test_a_death_and_a_return_are_a_line_each_in_the_log(caplog: pytest.LogCaptu
 
 
 def test_who_takes_its_leave_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, logger="gsg.placement.holders")
+    caplog.set_level(logging.INFO, logger=NAME)
 
     async def work(net: SimNet, peers: list[Peer]) -> None:
         async with guest_of(net, peers):
@@ -153,6 +154,21 @@ def test_who_takes_its_leave_is_no_warning(caplog: pytest.LogCaptureFixture) -> 
         await quiet()
 
         assert told(caplog, logging.WARNING, "") == 0
-        assert told(caplog, logging.INFO, "; 4 peers are left that this one knows, itself included") == 4
+        assert told(caplog, logging.INFO, "; 4 peers are known, this one included") == 4
+
+    simulate(work, seed=1, size=4)
+
+
+def test_keys_that_change_hands_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger=NAME)
+
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].insert([(number, "on", "x") for number in range(50)])
+        caplog.clear()
+        async with guest_of(net, peers):
+            await quiet()
+
+        assert told(caplog, logging.INFO, "keys of this peer were told to newcomers, which hold them as well from now on") > 0
+        assert told(caplog, logging.INFO, "keys of this peer are others' from now on") > 0
 
     simulate(work, seed=1, size=4)

@@ -50,7 +50,7 @@ class Trial:
     async def come(self, many: int) -> None:
         async def one() -> None:
             query = self.query()
-            self.queries.append((Reader(await self.peers[0].subscribe_query(query)), Counter(), query))
+            self.queries.append((Reader(await self.peers[0].registry.subscribe(query)), Counter(), query))
 
         await asyncio.gather(*(one() for _ in range(many)))
 
@@ -126,7 +126,7 @@ def test_a_shared_network_has_the_facts_that_somebody_asks_for_and_loses_them_wi
         on_what, _ = TEMPLATES[0]
         await peers[1].insert([(Symbol(f"x{number}"), ON, Symbol(f"y{number}")) for number in range(20)])
         asked = [
-            await peers[0].subscribe_query(Query(on_what, ("x",), (Symbol(f"y{number}"),))) for number in [*range(7), *range(10)]
+            await peers[0].registry.subscribe(Query(on_what, ("x",), (Symbol(f"y{number}"),))) for number in [*range(7), *range(10)]
         ]
         (memory,) = (
             memory

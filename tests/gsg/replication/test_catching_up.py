@@ -145,3 +145,21 @@ def test_more_keys_than_one_question_may_have_are_refused() -> None:
                 await answer_of(link, answer, Done)
 
     simulate(work, seed=24, size=2)
+
+
+def test_of_an_interval_that_is_no_key_nothing_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        one, other = peers
+
+        async def ask(position: int) -> Done:
+            key = (3, position, Interval(7))
+            return await one._parts.exchange.ask(other.contact, lambda request: AskFacts(request, [key], [1]), Done)
+
+        for position in (-1, 300):
+            with pytest.raises(Refused, match="no position of a tuple"):
+                await ask(position)
+        await ask(1)
+
+        assert [record.getMessage() for record in caplog.records if record.exc_info] == []
+
+    simulate(work, seed=1, size=2)

@@ -235,3 +235,18 @@ def test_rows_are_those_of_its_maker() -> None:
         return Made().subscription.rows()
 
     assert asyncio.run(rows()) == Counter({Row({"x": 7}): 1})
+
+
+async def test_it_says_how_it_is() -> None:
+    made = Made(limit=2).subscription
+    made.deliver(changes(1))
+    assert repr(made) == "<gsg.LiveSubscription to ?x: open, 1 unread>"
+
+    made.tell_missed(Overrun("events were dropped", lost=1_234))
+    made.end(PeerUnreachable("nobody answers"))
+
+    assert repr(made) == "<gsg.LiveSubscription to ?x: ended by PeerUnreachable, 1 unread, 1,234 lost>"
+    called = Made(callback=lambda sign, row: None).subscription
+    assert repr(called) == "<gsg.LiveSubscription to ?x: open, told by callback>"
+    called.end(None)
+    assert repr(called) == "<gsg.LiveSubscription to ?x: ended, told by callback>"

@@ -11,7 +11,7 @@ from peers import quiet, simulate
 
 import gsg
 from dht.simnet import SimNet
-from gsg import Client, Peer, Row, Space, Symbol
+from gsg import AsyncClient, Peer, Row, Space, Symbol
 from gsg.http.door import HttpDoor
 
 HEAVY = "SUBSCRIBE ?y, COUNT(?x) AS ?n, MAX(?w) AS ?top { (?x, ^on, ?y), (?x, ^weight, ?w), FILTER ?w > 10 } HAVING ?n > 1"
@@ -53,12 +53,12 @@ def test_peers_answer_what_one_space_answers(seed: int) -> None:
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[Client]:
+async def client() -> AsyncIterator[AsyncClient]:
     async with Peer() as peer, HttpDoor(peer, port=0) as door, gsg.connect(door.url) as made:
         yield made
 
 
-async def test_a_client_runs_a_script_with_every_clause(client: Client) -> None:
+async def test_a_client_runs_a_script_with_every_clause(client: AsyncClient) -> None:
     space = Space()
     script = "\n".join((FACTS, *QUERIES, *CHANGES, *QUERIES))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gsg.errors import BadTerm
-from gsg.http.client_topic import ClientTopic
+from gsg.http.client.topic import ClientTopic
 from gsg.topics.topic import Topic
 from gsg.topics.values import event_values
 from gsg.tuples.terms import IRI, fact

@@ -180,10 +180,10 @@ class Stranger:
 
 
 @pytest.mark.parametrize(
-    "value", [None, b"bytes", ("a",), ["a"], Stranger(), 1j, rdflib.Graph()], ids=lambda value: type(value).__name__
+    "value", [None, bytearray(b"bytes"), ("a",), ["a"], Stranger(), 1j, rdflib.Graph()], ids=lambda value: type(value).__name__
 )
 def test_what_is_no_term_is_refused(value: object) -> None:
-    with pytest.raises(BadTerm, match=f"of type {type(value).__name__} is no term; expected str, int, float, bool, gsg.Symbol"):
+    with pytest.raises(BadTerm, match=f"of type {type(value).__name__} is no term; expected str, int, float, bool, Decimal"):
         term(value)
 
 
@@ -285,6 +285,7 @@ def test_a_fact_is_a_tuple_of_terms() -> None:
     ("items", "problem"),
     [
         ("abc", "'abc' is"),
+        (b"abc", "b'abc' is not a tuple"),
         ((), "a tuple of 0 terms; expected 1 to 255"),
         (range(256), "a tuple of 256 terms; expected 1 to 255"),
         (("a", Variable("x")), '?x in ("a", ?x) is not a constant; a fact holds constants only'),

@@ -58,7 +58,7 @@ GOOD = [
         Resume(1),
         AskLoads(5, TEMPLATE, [0, 1]),
         AskStatus(6),
-        Beat(6, 7),
+        Beat(6, 7, "http://10.0.0.1:8470"),
         AskInterest(),
         AskPassed(b"p" * 20, 1),
         AskRanges(7, [1, 2, 3]),

@@ -66,6 +66,7 @@ leaves: dict[object, st.SearchStrategy[object]] = {
     bytes: st.binary(max_size=4),
     bool: st.booleans(),
     NoneType: st.none(),
+    Hashed: hashes,
     Term: terms,
     Term | None: st.none() | terms,
     dht.Contact: st.builds(dht.Contact, st.binary(min_size=20, max_size=20), st.just("10.0.0.1"), st.integers(1, 65535)),
@@ -101,10 +102,13 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # Any: whatever a field is ann
 def bounded(kind: Any, meta: msgspec.Meta) -> st.SearchStrategy[Any]:  # Any: as above
     """Values of an annotation within its limits."""
     if kind is int:
-        return st.integers(meta.ge, meta.le)
+        # msgpack has integers of 64 bits.
+        return st.integers(meta.ge, 2**63 - 1 if meta.le is None else meta.le)
     least = meta.min_length or 0
     if kind is bytes:
         return st.binary(min_size=least, max_size=meta.max_length)
+    if kind is str:
+        return st.text(min_size=least, max_size=min(3, meta.max_length or 3))
     most = min(3, meta.max_length or 3)
     make = st.lists if get_origin(kind) is list else st.frozensets
     return make(values(*get_args(kind)), min_size=least, max_size=most)

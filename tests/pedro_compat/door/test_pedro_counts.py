@@ -30,6 +30,15 @@ async def counts(peer: gsg.Peer) -> dict[str, int]:
     return {one.name: one.count for one in (await peer.status())[0].counts}
 
 
+async def test_a_peer_knows_whether_the_door_stands() -> None:
+    async with gsg.Peer() as peer:
+        async with PedroDoor(peer, port=0) as door:
+            assert peer.doors.standing() == {"pedro": True}
+            door._servers[0].close()
+            assert peer.doors.standing() == {"pedro": False}
+        assert peer.doors.standing() == {}
+
+
 def test_counts_of_one_name_are_added_and_a_source_that_left_is_not_asked() -> None:
     counters = Counters()
 

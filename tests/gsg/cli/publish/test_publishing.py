@@ -55,8 +55,9 @@ def test_standard_input_tells_its_format_by_what_it_begins_with(
     [
         ("kitchen 21.5", "standard input begins with 'kitchen', as no format does that is known; tuples stand between parentheses"),
         ('"kitchen"', "standard input begins with '\"kitchen\"'"),
-        ("<?xml version='1.0'?>", "this looks like RDF/XML, which is not read; convert it"),
-        ('{"@id": "x:a"}', "this looks like JSON, which is not read"),
+        ("<?xml version='1.0'?><rdf:RDF>", "standard input line 1, column "),
+        ('{"@id": "x:a"', "standard input line 1, column 14: object values must be followed by a comma"),
+        ("<x:g> { <x:a> <x:p> 1 }", "this looks like TriG, and was to be Turtle; name it .trig, or say --format trig"),
         ("<> <x:p> <#a> .", "is a relative IRI, and there is no base to resolve it against; give one (--base IRI"),
         (gzip.compress(b"(a)", mtime=0), "cannot read standard input: it is packed by gzip; unpack it first (gunzip)"),
         ("(a, b)".encode("utf-16"), "cannot read standard input: it is UTF-16; save it as UTF-8"),

@@ -202,9 +202,13 @@ def test_a_base_with_a_mistake_leaves_none() -> None:
         ("nt", "PREFIX : <x:>", "this is Turtle, and was to be N-Triples"),
         ("nt", "INSERT { (a) }", "this looks like GSG script, and was to be N-Triples; name it .gsg, or say --format gsg"),
         ("ttl", "notify { (a) }", "this looks like GSG script, and was to be Turtle"),
-        ("ttl", '<?xml version="1.0"?>', "this looks like RDF/XML, which is not read; convert it"),
+        ("ttl", '<?xml version="1.0"?>', "this looks like RDF/XML, and was to be Turtle; name it .rdf, or say --format rdf"),
         ("nt", "<rdf:RDF>", "this looks like RDF/XML"),
-        ("ttl", '{"@context": {}}', "this looks like JSON, which is not read; convert JSON-LD"),
+        ("nq", '{"@context": {}}', "this looks like JSON-LD, and was to be N-Quads; name it .jsonld"),
+        ("ttl", '[ {"@id": "x:a"} ]', "this looks like JSON-LD"),
+        ("ttl", "<x:g> { <x:a> <x:b> <x:c> }", "this looks like TriG, and was to be Turtle; name it .trig, or say --format trig"),
+        ("ttl", "GRAPH <x:g> { <x:a> <x:b> <x:c> }", "this looks like TriG"),
+        ("nt", '<x:a> <x:b> "c"@en <x:g> .', "this looks like N-Quads, and was to be N-Triples; name it .nq, or say --format nq"),
     ],
 )
 def test_another_format_is_called_by_its_name(format: str, text: str, said: str) -> None:

@@ -24,7 +24,7 @@ from rdflib.plugins.sparql.parser import Query
 
 from gsg.languages.sparql import parse_query
 from gsg.languages.sparql.first_sets import ANYTHING, BEYOND_ASCII, NOTHING, first_set
-from gsg.languages.sparql.grammar import grammar
+from gsg.languages.sparql.grammar import query_grammar as grammar
 
 PLAIN = """PREFIX : <http://e/#> SELECT DISTINCT ?a (COUNT(?b) AS ?n) WHERE {
     ?a :p/(:q|^:r)* ?b ; :s "x # y" , 1.5 .

@@ -37,7 +37,7 @@ PROLOGUE = "PREFIX : <http://example.org/>\n"
         ),
         (
             "SELEC * { ?s ?p ?o }",
-            'query line 2, column 1: unexpected "SELEC"; expected SELECT, ASK or CONSTRUCT; did you mean SELECT?\n'
+            'query line 2, column 1: unexpected "SELEC"; expected SELECT, ASK, CONSTRUCT or DESCRIBE; did you mean SELECT?\n'
             "    SELEC * { ?s ?p ?o }\n"
             "    ^",
         ),
@@ -115,14 +115,10 @@ def test_places_count_the_characters_that_the_user_wrote() -> None:
 @pytest.mark.parametrize(
     ("text", "name"),
     [
-        ("DESCRIBE :x", "DESCRIBE"),
         ("INSERT DATA { :a :b :c }", "INSERT"),
         ("DELETE WHERE { :a :b :c }", "DELETE"),
         ("LOAD <x>", "LOAD"),
         ("CLEAR ALL", "CLEAR"),
-        ("SELECT * FROM <g> { ?s ?p ?o }", "FROM "),
-        ("SELECT * FROM NAMED <g> { ?s ?p ?o }", "FROM NAMED"),
-        ("SELECT * { GRAPH ?g { ?s ?p ?o } }", "GRAPH"),
         ("SELECT * { SERVICE <s> { ?s ?p ?o } }", "SERVICE"),
         ("SELECT * { ?s ?p ?o FILTER(:f(?o)) }", "the function <http://example.org/f>"),
         ("SELECT * { ?s (DISTINCT(:p)) ?o }", "DISTINCT(...) in a property path"),
@@ -200,17 +196,27 @@ WHERE_A_PATTERN_STANDS = [
     ("word", "pattern"),
     [
         ("SERVICE", "SERVICE <http://example.org/a> { ?a ?b ?c SERVICE SILENT <http://example.org/b> { ?c ?d ?e } }"),
-        ("GRAPH", "GRAPH ?g { ?a ?b ?c GRAPH <http://example.org/b> { ?c ?d ?e } }"),
-        ("FROM", "{ SELECT * FROM <http://example.org/b> { ?c ?d ?e } }"),
-        ("FROM NAMED", "{ SELECT * FROM NAMED <http://example.org/b> { ?c ?d ?e } }"),
-        ("DESCRIBE", "{ DESCRIBE ?c { ?c ?d ?e } }"),
         ("LOAD", "LOAD <http://example.org/b>"),
         ("a quoted triple", "<< ?a ?b ?c >> ?d ?e"),
     ],
 )
 def test_what_is_not_supported_is_named_wherever_it_stands(text: str, word: str, pattern: str) -> None:
-    with pytest.raises(Unsupported, match=rf"^{word} "):
-        parse_query(text.format(pattern))
+    written = text.format(pattern)
+    column = written.index(pattern.removeprefix("{ ").split(" ")[0]) + 1
+    with pytest.raises(Unsupported, match=rf"^{word} .* \(line 1, column {column}\)"):
+        parse_query(written)
+
+
+@pytest.mark.parametrize("clause", ["FROM <http://example.org/b>", "FROM NAMED <http://example.org/b>"])
+def test_the_dataset_is_said_before_where_alone(clause: str) -> None:
+    with pytest.raises(BadText, match=r"line 1, column 25: FROM stands within braces; expected it before WHERE"):
+        parse_query(f"SELECT * {{ {{ SELECT ?c  {clause} {{ ?c ?d ?e }} }} }}")
+
+
+def test_too_many_graphs_are_not_merged() -> None:
+    clauses = " ".join(f"FROM <http://example.org/{number}>" for number in range(65))
+    with pytest.raises(BadQuery, match="FROM merges 65 graphs; expected at most 64"):
+        parse_query(f"SELECT * {clauses} {{ ?s ?p ?o }}")
 
 
 def test_names_like_those_of_clauses_are_names() -> None:
