@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .errors import (
+    AccessDenied,
     BadData,
     BadNetwork,
     BadQuery,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "IRI",
+    "AccessDenied",
     "AsyncClient",
     "BadData",
     "BadNetwork",

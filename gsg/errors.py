@@ -11,6 +11,7 @@
     │   ├── Overrun             the reader was too slow: events were dropped, and how many
     │   ├── BadData             the data directory of a peer cannot be used: damaged, newer, in use, or not to be written to
     │   ├── BadNetwork          a network's secret or list of peers that is none
+    │   ├── AccessDenied        a door asks for a token, or for a role that the token does not have
     │   └── DoorClosed          a door could not be opened, or was used after it was closed
     └── RemoteError         another peer or the network failed
         ├── Stale               a subscription's rows may be out of date: it goes on
@@ -139,6 +140,17 @@ class BadData(LocalError):
 
 class BadNetwork(LocalError):
     """A network's secret, or its list of allowed peers, cannot be one."""
+
+
+class AccessDenied(LocalError):
+    """A door takes a token for that, or a role that the token which was shown does not have.
+
+    Attribute: ``needs_token``, whether another token is needed, as none was shown, or one that the door does not know.
+    """
+
+    def __init__(self, problem: str, *, needs_token: bool = False) -> None:
+        super().__init__(problem)
+        self.needs_token = needs_token
 
 
 class DoorClosed(LocalError):

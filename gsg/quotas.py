@@ -19,6 +19,8 @@ TEMPLATES_BYTES = 256 * 1024 * 1024
 """What the templates of one peer may take here, with their tests; one more is refused then."""
 PEERS = 4_096
 """Peers whose debt is remembered; beyond, that of the one unheard of for the longest is forgotten."""
+CLIENTS = 4_096
+"""Clients whose debt is remembered; beyond, that of the one unheard of for the longest is forgotten which has no subscription."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Quota:
     """What one of a kind may ask for. The defaults are far above what one does; lower them where strangers come."""
 
     templates: int
-    """At once: of a peer those that it has posted here by all of its links, of a client its subscriptions."""
+    """At once: of a peer those that it has posted here by all of its links, of a client its subscriptions by all connections."""
     tuples_per_s: int
     bytes_per_s: int
     """Of the messages in which tuples come."""
@@ -39,10 +41,12 @@ CLIENT = Quota(templates=10_000, tuples_per_s=100_000, bytes_per_s=256 * 1024 * 
 class Allowance:
     """What one peer, or one client, has used of its quota. ``who`` is what it is called; it names the options too."""
 
-    __slots__ = ("_bytes_paid_s", "_on_refused", "_tuples_paid_s", "_who", "quota")
+    __slots__ = ("_bytes_paid_s", "_on_refused", "_tuples_paid_s", "_who", "quota", "subscriptions")
 
     def __init__(self, quota: Quota, who: str, on_refused: Callable[[], None]) -> None:
         self.quota = quota
+        self.subscriptions = 0
+        """Those that a client has now."""
         self._who = who
         self._on_refused = on_refused
         self._tuples_paid_s = 0.0
@@ -74,6 +78,15 @@ class Allowance:
                 f"end some, or ask the operator of this peer for more (--{self._who}-{what})"
             )
 
+    def subscribe(self) -> None:
+        """One subscription of a client more, until :meth:`unsubscribe`. Raises Refused where that is too much."""
+        self.post(self.subscriptions)
+        self.subscriptions += 1
+
+    def unsubscribe(self, count: int = 1) -> None:
+        """So many of them have ended."""
+        self.subscriptions -= count
+
     def _check(self, owed_s: float, per_s: int, what: str, option: str) -> None:
         if owed_s > BURST_S:
             self._on_refused()
@@ -87,13 +100,19 @@ class Allowance:
 
 
 class Quotas:
-    """The quotas of one peer: for each of the other peers, and for each client of its HTTP door."""
+    """The quotas of one peer: for each of the other peers, and for each client of its HTTP door.
+
+    They count who somebody is, and not how often it is connected: a peer is its id, a client the name of its token, or its address
+    where the door asks for none.
+    """
 
     def __init__(self, peer: Quota = PEER, client: Quota = CLIENT) -> None:
         self._peer = peer
         self._client = client
         self._peers: dict[bytes, Allowance] = {}
         """Limit: PEERS."""
+        self._clients: dict[str, Allowance] = {}
+        """Limit: CLIENTS, and those that have subscriptions, which the door's connections bound."""
         self._refused_peers = 0
         self._refused_clients = 0
 
@@ -107,9 +126,20 @@ class Quotas:
         self._peers[peer] = allowance
         return allowance
 
-    def of_client(self) -> Allowance:
-        """That of one more client, who keeps it as long as it is connected."""
-        return Allowance(self._client, "client", self._client_refused)
+    def of_client(self, who: str) -> Allowance:
+        """What a client of this name or address has used, by all of its connections."""
+        allowance = self._clients.pop(who, None)
+        if allowance is None:
+            allowance = Allowance(self._client, "client", self._client_refused)
+            if len(self._clients) >= CLIENTS:
+                self._forget_client()
+        self._clients[who] = allowance
+        return allowance
+
+    def _forget_client(self) -> None:
+        idle = next((who for who, allowance in self._clients.items() if not allowance.subscriptions), None)
+        if idle is not None:
+            del self._clients[idle]
 
     def counts(self) -> list[Count]:
         """How often somebody was refused, for ``gsg status``."""

@@ -15,12 +15,14 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
+from ..errors import AccessDenied
+from .access.login import login_operations
+from .access.principals import Role, principal_of
 from .json.endpoints import AS_JSON, documents, json_operations
 from .metrics import metrics
 from .operations import Endpoint, Operation, Services, template_of
 from .probes import probes
-from .problems import answering, problem
-from .serving.principals import Principal, Role, principal_of
+from .problems import answering, problem, problem_of
 from .sparql.endpoint import sparql_operations
 from .websocket.session import report
 
@@ -42,6 +44,7 @@ def operations(services: Services) -> list[Operation]:
         ),
         *sparql_operations(services),
         *json_operations(services),
+        *login_operations(services),
         *probes(services),
         metrics(services),
     ]
@@ -86,16 +89,14 @@ def _dispatch(methods: dict[str, Operation]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         # HEAD is GET without what is answered (RFC 9110, section 9.3.2), which the server leaves out.
         operation = methods["GET" if request.method == "HEAD" else request.method]
-        refusal = None if operation.role is None else _refusal(principal_of(request.scope), operation.role)
-        return await operation.endpoint(request) if refusal is None else refusal
+        if operation.role is not None:
+            try:
+                principal_of(request.scope).check(operation.role)
+            except AccessDenied as error:
+                return problem_of(error)
+        return await operation.endpoint(request)
 
     return endpoint
-
-
-def _refusal(principal: Principal, role: Role) -> Response | None:
-    if principal.has(role):
-        return None
-    return problem(HTTPStatus.FORBIDDEN, f"this takes the role {role.value}, which {principal.name or 'nobody'} does not have")
 
 
 def _status(services: Services) -> Endpoint:

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import time
 from collections.abc import Iterable
 from ipaddress import ip_address
 from types import TracebackType
@@ -16,22 +17,27 @@ from typing import Self
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
+from starlette.middleware.cors import CORSMiddleware
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from dht.errors import show
 from dht.log_rate import LogRate
 
-from ..errors import DoorClosed, reason
+from ..errors import AccessDenied, DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
 from ..wire.door_urls import check_advertised
 from ..wire.status_messages import Count
+from .access.authentication import Authentication
+from .access.principals import NOBODY, SHOW_ONE, principal_of, set_principal
+from .access.tokens import TokenFile
 from .application import application, operations
 from .json.form import SUBPROTOCOL, Objects
 from .json.streams import Streams
-from .operations import Services
+from .operations import Services, allowance_of, client_of
+from .problems import problem_of
 from .protocol import MAX_MESSAGE_BYTES
 from .serving.bodies import Bodies
 from .serving.clients import Clients
@@ -44,6 +50,7 @@ from .websocket.session import Session
 log = logging.getLogger(__name__)
 _refused = LogRate(log)
 _cut_off = LogRate(log)
+_denied = LogRate(log)
 
 BACKLOG = 128
 MAX_CLIENTS = 1_000
@@ -78,7 +85,9 @@ class HttpDoor:
 
     ``names``: what the peer's host is called besides its addresses, ``localhost`` and ``host``: no page by another name is served.
     ``advertise``: the URL that clients of other peers are told, where that is not the address that the door is bound to.
-    Raises LocalError for a name or a URL that is none.
+    ``tokens``: who may do what; without them anybody may do anything, which a door beyond loopback has to be told by
+    ``open_to_all``, or entering raises DoorClosed. ``origins``: the pages of other hosts that may talk to it.
+    Raises LocalError for a name, an origin or a URL that is none.
     """
 
     def __init__(
@@ -89,15 +98,23 @@ class HttpDoor:
         *,
         names: Iterable[str] = (),
         advertise: str | None = None,
+        tokens: TokenFile | None = None,
+        open_to_all: bool = False,
+        origins: Iterable[str] = (),
     ) -> None:
         self.host = host
         self.port = port
         self._peer = peer
-        self._hosts = Hosts(host, names)
+        self._hosts = Hosts(host, names, origins)
         self._advertise = None if advertise is None else check_advertised(advertise)
         self._connections = Connections(self._ended)
         unread = Pool(UNREAD_BYTES)
-        self._services = Services(peer, PeerChannel(peer), unread, Clients(MAX_CLIENTS), Bodies(), Streams(unread))
+        self._tokens = tokens
+        self._open_to_all = open_to_all
+        self._authentication = Authentication(tokens, time.monotonic)
+        self._services = Services(
+            peer, PeerChannel(peer), unread, Clients(MAX_CLIENTS), Bodies(), self._authentication, Streams(unread)
+        )
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
         self._lost = 0
@@ -105,7 +122,7 @@ class HttpDoor:
         self._refusals = 0
         http, websocket = protocols(self._connections)
         config = uvicorn.Config(
-            self._gate(application(operations(self._services), self._serve_websocket)),
+            self._gate(self._for_pages(self._authenticated(application(operations(self._services), self._serve_websocket)))),
             log_config=None,
             http=http,
             ws=websocket,
@@ -118,7 +135,7 @@ class HttpDoor:
             ws_ping_timeout=PING_S,
             timeout_graceful_shutdown=CLOSE_S,
         )
-        self._server = Server(config, self._connections)
+        self._server = Server(config, self._sweep)
         logging.getLogger("uvicorn.error").addFilter(_TRUE_ALARMS)  # once, however many doors there are
 
     @property
@@ -139,8 +156,16 @@ class HttpDoor:
                 f"the HTTP door cannot listen on {show(self.host, self.port)}: {reason(error)}; "
                 "stop the program that holds it or choose another port with --http"
             ) from None
+        is_loopback = ip_address(listening.getsockname()[0]).is_loopback
+        if not (is_loopback or self._authentication.asks or self._open_to_all):
+            listening.close()
+            raise DoorClosed(
+                f"the HTTP door at {show(self.host, self.port)} would let whoever reaches it do all that the peer may; say who may "
+                "come with --http-token-file FILE, or bind it to loopback with --http 127.0.0.1:PORT; --http-open serves everybody"
+            )
         listening.setblocking(False)
         self.port = listening.getsockname()[1]
+        self._authentication.cookie = f"gsg-{self.port}"
         self._socket = listening
         await self._group.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
@@ -148,18 +173,14 @@ class HttpDoor:
         with contextlib.suppress(DoorClosed):  # of a peer that was stopped before, which the door then tells
             self._peer.known_doors.open(self._advertise or self.url)
         self._peer.doors.add("http", lambda: self._server.started)
-        if not ip_address(listening.getsockname()[0]).is_loopback:
-            log.warning(
-                "the HTTP door at %s serves whoever reaches it, without a password and in plain text, all that the peer may do; "
-                "bind it to loopback with --http 127.0.0.1:PORT, or let a packet filter or a network of your own keep others out",
-                show(self.host, self.port),
-            )
+        if not is_loopback:
+            self._warn()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         assert self._socket is not None, "entered before left"
         self._server.should_exit = True
-        self._services.clients.closing.set()
+        self._services.clients.close_streams()
         with contextlib.suppress(DoorClosed):
             self._peer.known_doors.close(self._advertise or self.url)
         self._peer.doors.remove("http")
@@ -179,14 +200,68 @@ class HttpDoor:
             Count("http_clients_lost", self._lost),
             Count("http_connections_refused", self._connections.refused),
             Count("http_requests_refused", self._refusals),
+            Count("http_tokens_refused", self._authentication.refused),
         ]
+
+    def _warn(self) -> None:
+        if not self._authentication.asks:
+            log.warning(
+                "the HTTP door at %s serves whoever reaches it, without a token and in plain text, all that the peer may do, as "
+                "--http-open says; let a packet filter or a network of your own keep others out",
+                show(self.host, self.port),
+            )
+        else:
+            log.warning(
+                "tokens and tuples go to the HTTP door at %s in plain text: whoever is on the way can read and use them",
+                show(self.host, self.port),
+            )
+
+    def _sweep(self) -> None:
+        """A second has passed."""
+        self._connections.sweep()
+        if self._tokens is not None and self._tokens.refresh():
+            why = AccessDenied(
+                "the token of this client was taken back, or says something else now; connect again with one that holds"
+            )
+            self._services.clients.end_unless(self._authentication.holds, why)
 
     def _ended(self, connection: Connection, died_of: str) -> None:
         """The sweep cuts a connection off. A WebSocket's session counts itself, as one that has ended without a goodbye."""
         self._lost += not connection.is_websocket
         _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of, client=connection.client)
 
-    def _gate(self, application: Starlette) -> ASGIApp:
+    def _for_pages(self, application: ASGIApp) -> ASGIApp:
+        """Tells browsers which pages of other origins may read answers (https://fetch.spec.whatwg.org/#http-cors-protocol). They are
+        to show tokens, and no cookies."""
+        if not self._hosts.origins:
+            return application
+        return CORSMiddleware(
+            application,
+            allow_origins=sorted(self._hosts.origins),
+            allow_methods=["GET", "POST", "PUT", "DELETE"],
+            allow_headers=["authorization", "content-type", "last-event-id"],
+            expose_headers=["gsg-complete", "location", "retry-after"],
+        )
+
+    def _authenticated(self, application: Starlette) -> ASGIApp:
+        """Serves whoever shows no token, where none is needed, or a right one."""
+
+        async def authenticated(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                principal = self._authentication.principal(scope["headers"], scope.get("subprotocols", ()))
+                if principal == NOBODY and scope["type"] == "websocket":
+                    raise AccessDenied(f"the WebSocket takes a token, and none was shown: {SHOW_ONE}", needs_token=True)
+            except AccessDenied as error:
+                host, port = scope.get("client") or ("nowhere", 0)
+                _denied.warning("a client at %s is not let in: %s", show(host, port), error, client=host)
+                await _answer_instead(problem_of(error), scope, receive, send)
+                return
+            set_principal(scope, principal)
+            await application(scope, receive, send)
+
+        return authenticated
+
+    def _gate(self, application: ASGIApp) -> ASGIApp:
         async def gate(scope: Scope, receive: Receive, send: Send) -> None:
             refusal = self._refusal(scope)
             if refusal is None:
@@ -197,12 +272,7 @@ class HttpDoor:
             client = show(host, port)
             _refused.warning("a client at %s is refused: %s", client, refusal.reason, client=client)
             response = PlainTextResponse(f"{refusal.reason}\n", refusal.status, headers={"connection": "close"})
-            if scope["type"] == "http":
-                await response(scope, receive, send)
-                return
-            with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has left
-                websocket = WebSocket(scope, receive, send)
-                await websocket.send_denial_response(response)
+            await _answer_instead(response, scope, receive, send)
 
         return gate
 
@@ -216,11 +286,27 @@ class HttpDoor:
         return refusal
 
     async def _serve_websocket(self, websocket: WebSocket) -> None:
-        services = self._services
-        with services.clients.one_more():
-            caller = websocket.client
-            client = "" if caller is None else f"{caller.host}:{caller.port}"
-            form = Objects() if SUBPROTOCOL in websocket.scope.get("subprotocols", ()) else None
-            session = Session(services.peer, websocket, client, channel=services.channel, unread=services.unread, form=form)
+        services, principal = self._services, principal_of(websocket.scope)
+        with services.clients.one_more(principal, is_stream=False) as place:
+            session = Session(
+                services.peer,
+                websocket,
+                client_of(websocket),
+                channel=services.channel,
+                unread=services.unread,
+                form=Objects() if SUBPROTOCOL in websocket.scope.get("subprotocols", ()) else None,
+                principal=principal,
+                allowance=allowance_of(services, websocket),
+                place=place,
+            )
             await session.serve()
             self._lost += session.lost
+
+
+async def _answer_instead(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request, or refuse a WebSocket, with this."""
+    if scope["type"] == "http":
+        await response(scope, receive, send)
+        return
+    with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has left
+        await WebSocket(scope, receive, send).send_denial_response(response)

@@ -9,8 +9,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from ..errors import DoorClosed, Refused
 from ..monitoring.exposition import Exposition
+from .access.principals import Role
 from .operations import NOT_DESCRIBED, Described, Operation, Services
-from .serving.principals import Role
 
 UNAVAILABLE = 503
 DESCRIBED = Described(

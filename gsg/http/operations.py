@@ -6,6 +6,7 @@ without the role 403, and one that is nobody where somebody is asked for 401 (RF
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,12 +18,14 @@ from starlette.responses import Response
 from ..peer import Peer
 from ..quotas import Allowance
 from ..subscriptions.backlog import Pool
+from ..tuples.audiences import Audience
+from .access.authentication import Authentication
+from .access.principals import Role, principal_of
 from .json.streams import Streams
 from .problems import MEDIA_TYPE as PROBLEM
 from .problems import ProblemDetails
 from .serving.bodies import Bodies
 from .serving.clients import Clients
-from .serving.principals import Role
 from .websocket.channel_subscription import PeerChannel
 
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
@@ -39,18 +42,41 @@ class Services(NamedTuple):
     """Those that are served for long."""
     bodies: Bodies
     """Those of requests that are being read."""
+    authentication: Authentication
+    """Who it is that asks."""
     streams: Streams
     """Subscriptions that are told as events, some of which wait for their clients to come back."""
 
 
 def allowance_of(services: Services, request: HTTPConnection) -> Allowance:
-    """What whoever sends this request may publish, and how many subscriptions it may have."""
-    return services.peer.quotas.of_client()
+    """What whoever sends this request may publish, and how many subscriptions it may have: by its token, or its address."""
+    host = request.client.host if request.client else ""
+    return services.peer.quotas.of_client(principal_of(request.scope).name or host)
 
 
 def client_of(request: HTTPConnection) -> str:
-    """The address of whoever sends this request, for those who ask who subscribes to what."""
-    return f"{request.client.host}:{request.client.port}" if request.client else ""
+    """The address of whoever sends this request, and its name before that, for those who ask who subscribes to what."""
+    name, address = principal_of(request.scope).name, f"{request.client.host}:{request.client.port}" if request.client else ""
+    return f"{name}@{address}" if name else address
+
+
+class Asker(NamedTuple):
+    """Who sends a request, as those see it who carry it out."""
+
+    name: str
+    """For those who ask who subscribes to what."""
+    allowance: Allowance
+    readers: Audience | None
+    """Who alone may read what it publishes; None where everybody may."""
+
+    def admit(self, tuples: int, size_bytes: int) -> None:
+        """Count what is about to be published. Raises Refused where that is too much."""
+        self.allowance.publish(tuples, size_bytes, asyncio.get_running_loop().time())
+
+
+def asker_of(services: Services, request: HTTPConnection) -> Asker:
+    """Who sends this request."""
+    return Asker(client_of(request), allowance_of(services, request), principal_of(request.scope).readers)
 
 
 class Described(NamedTuple):

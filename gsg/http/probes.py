@@ -15,8 +15,8 @@ from starlette.responses import PlainTextResponse, Response
 
 from ..errors import DoorClosed
 from ..monitoring.health import Checks, as_dict, as_text, failing, live_checks, ready_checks, startup_checks
+from .access.principals import Role, principal_of
 from .operations import Described, Endpoint, Operation, Services
-from .serving.principals import Role, principal_of
 
 OK, BAD_REQUEST, UNAVAILABLE = 200, 400, 503
 TEXT, JSON = "text/plain", "application/json"

@@ -23,12 +23,15 @@ log = logging.getLogger(__name__)
 
 MEDIA_TYPE: Final = "application/problem+json"
 
+CHALLENGE: Final = 'Bearer realm="gsg", Basic realm="gsg"'
+"""What an answer of 401 asks for (RFC 9110, section 11.6.1): a token, for some as a password."""
 AGAIN_S: Final = 1
 """When what failed because of the network may be tried again."""
 
 _STATUS: Final[tuple[tuple[type[errors.GsgError], HTTPStatus], ...]] = (
     (errors.TooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
     (errors.Refused, HTTPStatus.TOO_MANY_REQUESTS),
+    (errors.AccessDenied, HTTPStatus.FORBIDDEN),
     (errors.DoorClosed, HTTPStatus.SERVICE_UNAVAILABLE),
     (errors.LocalError, HTTPStatus.BAD_REQUEST),
     (errors.RemoteError, HTTPStatus.SERVICE_UNAVAILABLE),
@@ -67,7 +70,9 @@ def problem_of(error: errors.GsgError, *, line: int = 0, tuples: int = 0) -> Res
     told = failed(0, error)
     status = status_of(error)
     headers: dict[str, str] = {}
-    if isinstance(error, errors.Refused):
+    if isinstance(error, errors.AccessDenied) and error.needs_token:
+        status, headers["www-authenticate"] = HTTPStatus.UNAUTHORIZED, CHALLENGE
+    elif isinstance(error, errors.Refused):
         if error.again_s is not None:
             headers["retry-after"] = str(ceil(error.again_s))
     elif status is HTTPStatus.SERVICE_UNAVAILABLE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
-from ..errors import LocalError, Stale
+from ..errors import GsgError, LocalError, Stale
 from ..languages.query import MAX_TOKENS, Query, check_max_tokens
 from ..tuples.terms import Tuple
 from ..wire.status_messages import Count
@@ -80,6 +80,12 @@ class SubscriptionRegistry:
             self._lost += made.live.lost
             self._ended_unread += made.ended_unread
             self._subscriber.unsubscribe(made)
+
+    def end_one(self, number: int, why: GsgError) -> None:
+        """End one for a reason that its reader is told. Raises LocalError for a number that no subscription has."""
+        made = self[number]
+        made.live.end(why)
+        self._remove(made)
 
     def end(self) -> None:
         """End them all."""

@@ -10,17 +10,23 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ...explain.explanations import Holding
+from ..access.principals import Role
 from ..operations import MISSING, Described, Endpoint, Operation, Services
-from ..serving.principals import Role
 from .asyncapi import asyncapi
 from .messages import Batch
 from .openapi import openapi
 from .publishing import JSON, LINES, Published, insert, notify, retract
+from .subscriptions import ended, listed
 from .terms import SaidInJson, TermForm
 from .watching import MEDIA_TYPE, PARAMETERS, watch
 
 AS_JSON: Final = Described(answers={JSON: dict[str, Any]})
 """Of what answers an object of JSON that has no type of its own."""
+
+
+LISTED: Final = Described(answers={JSON: list[Holding]})
+ENDED: Final = Described(statuses={204: "done"})
 
 
 def json_operations(services: Services) -> list[Operation]:
@@ -38,6 +44,8 @@ def json_operations(services: Services) -> list[Operation]:
         Operation("POST", "/facts", Role.PUBLISH, "make tuples true", insert(services), published),
         Operation("DELETE", "/facts", Role.PUBLISH, "make tuples untrue", retract(services), published),
         Operation("POST", "/events", Role.PUBLISH, "publish events", notify(services), published),
+        Operation("GET", "/subscriptions", Role.READ, "the subscriptions of this peer", listed(services), LISTED),
+        Operation("DELETE", "/subscriptions/{number}", Role.ADMIN, "end a subscription", ended(services), ENDED),
         Operation("GET", "/watch", Role.READ, "a query's rows and their changes, as server-sent events", watch(services), watched),
     ]
 

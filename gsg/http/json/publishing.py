@@ -20,12 +20,14 @@ from starlette.responses import Response
 
 from ...errors import BadText, GsgError, Refused
 from ...quotas import Allowance
-from ...tuples.audiences import Audience, audience_of
+from ...tuples.audiences import Audience
 from ...tuples.terms import Tuple
+from ..access.principals import principal_of
 from ..operations import Endpoint, Services, allowance_of
 from ..problems import answering, problem, problem_of
 from ..protocol import MAX_MESSAGE_BYTES
 from ..serving.bodies import Lines
+from ..serving.clients import Place
 from ..websocket.decoding import UNREADABLE, NotARequest
 from ..websocket.decoding import problem_of as decoding_problem
 from .decoding import decode_batch, place_of, read_fact
@@ -80,7 +82,7 @@ def notify(services: Services) -> Endpoint:
 def _endpoint(services: Services, begin: Callable[[], Publish]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        named = request.query_params.getlist("audience") or None
+        named, principal = request.query_params.getlist("audience") or None, principal_of(request.scope)
         allowance, publish = allowance_of(services, request), begin()
         if media_type == JSON:
             async with services.bodies.whole(request, MAX_MESSAGE_BYTES) as body:
@@ -90,14 +92,15 @@ def _endpoint(services: Services, begin: Callable[[], Publish]) -> Endpoint:
                     raise error.told() from None
                 allowance.publish(len(tuples), len(body), asyncio.get_running_loop().time())
                 try:
-                    count = await publish(tuples, audience_of(readers or named))
+                    count = await publish(tuples, principal.audience_for(readers or named))
                 except NotARequest as error:
                     raise error.told() from None
                 return _answer(Published(count))
         if media_type in _LINES:
             services.clients.check()
-            with services.clients.one_more():
-                return await _LineByLine(services, request, allowance, publish, audience_of(named)).answer()
+            audience = principal.audience_for(named)
+            with services.clients.one_more(principal) as place:
+                return await _LineByLine(request, place, allowance, publish, audience).answer()
         return problem(
             HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
             f"a body of {media_type or 'no media type'!r:.80}; expected Content-Type: {JSON} (an array of tuples) or {LINES} "
@@ -111,10 +114,8 @@ def _endpoint(services: Services, begin: Callable[[], Publish]) -> Endpoint:
 class _LineByLine:
     """One request whose tuples come line by line."""
 
-    def __init__(
-        self, services: Services, request: Request, allowance: Allowance, publish: Publish, audience: Audience | None
-    ) -> None:
-        self._services = services
+    def __init__(self, request: Request, place: Place, allowance: Allowance, publish: Publish, audience: Audience | None) -> None:
+        self._place = place
         self._parts = request.stream()
         self._allowance = allowance
         self._publish_tuples = publish
@@ -147,7 +148,7 @@ class _LineByLine:
     async def _received(self) -> AsyncIterator[bytes]:
         while True:
             async with asyncio.timeout(IDLE_S):
-                part = await self._services.clients.unless_closing(anext(self._parts, None))
+                part = await self._place.unless_ended(anext(self._parts, None))
             if part is None:
                 return
             yield part

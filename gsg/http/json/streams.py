@@ -57,6 +57,7 @@ class Stream:
         subscription: LiveSubscription,
         terms: TermForm,
         together: SentBytes,
+        on_close: Callable[[], None],
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -68,6 +69,7 @@ class Stream:
         """Who writes it to its client, if that is there."""
         self.has_ended = False
         """Whether the last event was written."""
+        self._on_close = on_close
         self._write = WRITERS[terms]
         self._clock = clock
         self._sent = Sent(self.name, together)
@@ -140,6 +142,8 @@ class Stream:
     async def close(self) -> None:
         """End the subscription, and forget what was told."""
         self._sent.forget()
+        on_close, self._on_close = self._on_close, lambda: None
+        on_close()
         await self.subscription.close()
 
 
@@ -167,10 +171,12 @@ class Streams:
         self._closing: set[asyncio.Task[None]] = set()
         """Those whose time is over, until they are closed."""
 
-    def begin(self, question: Hashable, subscription: LiveSubscription, terms: TermForm) -> Stream:
-        """A stream for a subscription that was just made."""
+    def begin(
+        self, question: Hashable, subscription: LiveSubscription, terms: TermForm, on_close: Callable[[], None] = lambda: None
+    ) -> Stream:
+        """A stream for a subscription that was just made; ``on_close`` is called when it is closed."""
         subscription.join_pool(self._unread)
-        made = Stream(question, subscription, terms, self._sent, clock=self._clock)
+        made = Stream(question, subscription, terms, self._sent, on_close, clock=self._clock)
         self._open[made.name] = made
         return made
 

@@ -15,13 +15,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ...errors import DoorClosed, LocalError
+from ...errors import LocalError
 from ...subscriptions.live import LiveSubscription
+from ..access.principals import principal_of
 from ..operations import Endpoint, Services, allowance_of, client_of
 from ..problems import answering
 from ..protocol import Subscribe
 from ..serving.clients import ended
-from ..serving.principals import principal_of
 from ..subscribing import check_subscribe, subscribe
 from .event_text import Place, place_of
 from .messages import REQUESTS, request_of
@@ -90,7 +90,7 @@ async def event_stream(
     if request.method == "HEAD":
         return Response(headers=_HEADERS)
     services.clients.check()
-    with services.clients.one_more():
+    with services.clients.one_more(principal_of(request.scope)):
         question = (question, terms, principal_of(request.scope).name)
         stream, first = await _begin(services, question, make, terms, place_of(last), came_back=bool(last), request=request)
     return _Events(services, stream, first)
@@ -113,8 +113,13 @@ async def _begin(
         if missed is not None:
             return known, [known.resumed(), *missed]
         await services.streams.close(known)
-    allowance_of(services, request).post(0)
-    stream = services.streams.begin(question, await make(), terms)
+    allowance = allowance_of(services, request)
+    allowance.subscribe()
+    try:
+        stream = services.streams.begin(question, await make(), terms, allowance.unsubscribe)
+    except BaseException:
+        allowance.unsubscribe()
+        raise
     because = "this peer does not know any more what you were told; the answer follows from its beginning" if came_back else ""
     return stream, [f"retry: {RETRY_MS}\n".encode() + stream.snapshot(because)]
 
@@ -132,11 +137,11 @@ class _Events(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As ASGI has it."""
         clients = self._services.clients
-        with clients.one_more():
+        with clients.one_more(principal_of(scope)) as place:
             writing = self._stream.reader = asyncio.ensure_future(self._write(send))
-            leaving, closing = asyncio.ensure_future(_left(receive)), asyncio.ensure_future(clients.closing.wait())
+            leaving, sent_away = asyncio.ensure_future(_left(receive)), asyncio.ensure_future(place.leaves())
             try:
-                await asyncio.wait((writing, leaving, closing), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait((writing, leaving, sent_away), return_when=asyncio.FIRST_COMPLETED)
                 if leaving.done():
                     return
                 last = b""
@@ -146,10 +151,10 @@ class _Events(Response):
                         writing.result()
                 else:
                     await ended(writing)
-                    last = ended_because(DoorClosed("this peer is being stopped; come back, or ask another one"))
+                    last = ended_because(sent_away.result())
                 await send({"type": "http.response.body", "body": last, "more_body": False})
             finally:
-                await ended(writing, leaving, closing)
+                await ended(writing, leaving, sent_away)
                 await self._services.streams.leave(self._stream, writing)
 
     async def _write(self, send: Send) -> None:

@@ -3,28 +3,70 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from ...errors import DoorClosed, RemoteError
+from ...errors import DoorClosed, GsgError, RemoteError
+from ..access.principals import ANYBODY, Principal
 
 Found = TypeVar("Found")
 
 
+STOPS = "this peer is being stopped; go on at another one, or here when it is back"
+
+
+class Place:
+    """That of one client."""
+
+    def __init__(self, principal: Principal) -> None:
+        self.principal = principal
+        self._why: GsgError | None = None
+        self._must_leave = asyncio.Event()
+
+    def end(self, why: GsgError) -> None:
+        """It has to leave."""
+        self._why = self._why or why
+        self._must_leave.set()
+
+    async def leaves(self) -> GsgError:
+        """Waits until it has to leave; returns why."""
+        await self._must_leave.wait()
+        assert self._why is not None, "said before"
+        return self._why
+
+    async def unless_ended(self, waiting: Coroutine[Any, Any, Found]) -> Found:  # Any: what a coroutine yields to the loop
+        """What is waited for. Where the client has to leave before, ends the waiting and raises why."""
+        asked, leaving = asyncio.ensure_future(waiting), asyncio.ensure_future(self.leaves())
+        try:
+            await asyncio.wait((asked, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if asked.done():
+                return asked.result()
+            raise leaving.result()
+        finally:
+            await ended(asked, leaving)
+
+
 class Clients:
-    """How many there are, and may be; and whether the door is about to close, which ends the streams."""
+    """How many there are, and may be, and who; those that are not WebSockets leave when the door begins to close."""
 
     def __init__(self, most: int) -> None:
-        self.count = 0
-        self.closing = asyncio.Event()
-        """Set when the door begins to close."""
+        self._places: set[Place] = set()
+        """Limit: ``most``, where those who let one in have checked."""
+        self._streams: set[Place] = set()
+        """Those of them that are no WebSockets, which uvicorn closes."""
+        self._is_closing = False
         self._most = most
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._places)
 
     @property
     def refusal(self) -> str:
         """Why one more is not served; empty where it is."""
-        return f"{self._most} clients are served already; try again later" if self.count >= self._most else ""
+        return f"{self._most} clients are served already; try again later" if len(self._places) >= self._most else ""
 
     def check(self) -> None:
         """Raises RemoteError where one more is not served."""
@@ -32,24 +74,32 @@ class Clients:
             raise RemoteError(self.refusal)
 
     @contextmanager
-    def one_more(self) -> Iterator[None]:
-        """As long as one is served."""
-        self.count += 1
+    def one_more(self, principal: Principal = ANYBODY, *, is_stream: bool = True) -> Iterator[Place]:
+        """The place of one more, as long as it is served."""
+        place = Place(principal)
+        if is_stream and self._is_closing:
+            place.end(DoorClosed(STOPS))
+        self._places.add(place)
+        if is_stream:
+            self._streams.add(place)
         try:
-            yield
+            yield place
         finally:
-            self.count -= 1
+            self._places.discard(place)
+            self._streams.discard(place)
 
-    async def unless_closing(self, waiting: Coroutine[Any, Any, Found]) -> Found:  # Any: what a coroutine yields to the loop
-        """What is waited for. Raises DoorClosed, and ends the waiting, when the door begins to close."""
-        asked, closing = asyncio.ensure_future(waiting), asyncio.ensure_future(self.closing.wait())
-        try:
-            await asyncio.wait((asked, closing), return_when=asyncio.FIRST_COMPLETED)
-            if asked.done():
-                return asked.result()
-            raise DoorClosed("this peer is being stopped; go on at another one, or here when it is back")
-        finally:
-            await ended(asked, closing)
+    def close_streams(self) -> None:
+        """The door begins to close."""
+        self._is_closing = True
+        for place in self._streams:
+            place.end(DoorClosed(STOPS))
+
+    def end_unless(self, holds: Callable[[Principal], bool], why: GsgError) -> int:
+        """Let those leave of whom ``holds`` is not true any more; returns how many."""
+        found = [place for place in self._places if not holds(place.principal)]
+        for place in found:
+            place.end(why)
+        return len(found)
 
 
 async def ended(*tasks: asyncio.Future[Any]) -> None:  # Any: whatever they return

@@ -71,12 +71,13 @@ def authority_of(text: str) -> Authority | None:
 
 
 class Hosts:
-    """The names that a door answers to, besides addresses. ``bound``: where it listens; ``names``: what else it is called.
+    """The names that a door answers to, besides addresses. ``bound``: where it listens; ``names``: what else it is called;
+    ``origins``: the pages of other hosts that may talk to it, such as ``https://app.example.org``.
 
-    Raises LocalError for a name that is none.
+    Raises LocalError for a name or an origin that is none.
     """
 
-    def __init__(self, bound: str, names: Iterable[str] = ()) -> None:
+    def __init__(self, bound: str, names: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self._names = {LOCALHOST}
         where = authority_of(bound)
         if where is not None:
@@ -89,6 +90,8 @@ class Hosts:
                     " gsg.example.org"
                 )
             self._names.add(known.host)
+        self.origins = frozenset(map(_checked_origin, origins))
+        """The pages of others, as browsers write their origins."""
 
     def refusal(self, target: bytes, headers: Sequence[tuple[bytes, bytes]]) -> Refusal | None:
         """Why a request to this target with these headers, their names in lower case, is not served; None where it is."""
@@ -110,13 +113,23 @@ class Hosts:
                 f"this peer is not known as {_shown(host.host)}, which may be the name of a page that means it harm: ask it by its "
                 f"address or as {LOCALHOST}, or start it with --http-host {_shown(host.host)} if the name is its own",
             )
-        if origins and (len(origins) > 1 or not _same(origins[0], host)):
+        if origins and (len(origins) > 1 or not (origins[0].lower() in self.origins or _same(origins[0], host))):
             return Refusal(
                 FORBIDDEN,
                 f"a page of {_shown(', '.join(origins))} may not talk to the peer at {_shown(hosts[0])}; only a page "
-                "that comes from there may, and programs that are no page",
+                "that comes from there may, programs that are no page, and those that it is started for with --http-origin",
             )
         return None
+
+
+def _checked_origin(origin: str) -> str:
+    """As a browser writes it. Raises LocalError."""
+    found = _ORIGIN.fullmatch(origin.lower())
+    page = None if found is None else authority_of(found[2])
+    if found is None or page is None:
+        raise LocalError(f"--http-origin {origin!r:.200} is no origin of a page; expected one such as https://app.example.org")
+    host = f"[{page.host}]" if ":" in page.host else page.host
+    return f"{found[1]}://{host}" + (f":{page.port}" if page.port not in (None, _PORTS[found[1]]) else "")
 
 
 def _same(origin: str, host: Authority) -> bool:

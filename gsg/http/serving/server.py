@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import h11
@@ -39,11 +39,11 @@ REFUSAL = "refusal"
 
 
 class Server(uvicorn.Server):
-    """Leaves signals to the program that it runs in, and sweeps its connections once a second."""
+    """Leaves signals to the program that it runs in, and calls ``sweep`` once a second."""
 
-    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+    def __init__(self, config: uvicorn.Config, sweep: Callable[[], None]) -> None:
         super().__init__(config)
-        self._connections = connections
+        self._sweep = sweep
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -53,7 +53,7 @@ class Server(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         """Ten times a second."""
         if counter % 10 == 0:
-            self._connections.sweep()
+            self._sweep()
         return await super().on_tick(counter)
 
 

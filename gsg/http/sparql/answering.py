@@ -15,6 +15,7 @@ from ...languages.result_form import ResultForm, Solution
 from ...peer import Peer
 from ...tuples.sizes import total_bytes
 from ...tuples.terms import Tuple
+from ..operations import Asker
 
 AT_ONCE = 32
 """Questions that are answered at once, until their answers are sent; one more is refused."""
@@ -61,20 +62,21 @@ class Questions:
         self._held_bytes = 0
 
     @asynccontextmanager
-    async def ask(self, query: Query, text: str, *, timeout_s: float, client: str = "") -> AsyncIterator[Found]:
-        """The answer of a query, which counts as under way until the block ends.
+    async def ask(self, query: Query, text: str, *, timeout_s: float, asker: Asker) -> AsyncIterator[Found]:
+        """The answer of a query, which counts as under way, and as a subscription of whoever asks, until the block ends.
 
         Raises what :meth:`gsg.subscriptions.registry.SubscriptionRegistry.ask` does; Unanswered where too much is asked, or it
-        takes longer than ``timeout_s``; and TooLarge.
+        takes longer than ``timeout_s``; Refused where the asker has as many subscriptions as it may; and TooLarge.
         """
         if self._under_way >= AT_ONCE:
             raise Unanswered(f"{AT_ONCE} questions are answered already; ask again in a moment")
+        asker.allowance.subscribe()
         self._under_way += 1
         held_bytes = 0
         try:
             try:
                 async with asyncio.timeout(timeout_s):
-                    rows, stale = await self._peer.registry.ask(query, text=text, language="sparql", client=client)
+                    rows, stale = await self._peer.registry.ask(query, text=text, language="sparql", client=asker.name)
                     async for part in in_turns(_parts(rows)):
                         size_bytes = _told_bytes(part)
                         held_bytes += size_bytes
@@ -84,6 +86,7 @@ class Questions:
                 raise Unanswered(f"no answer within {timeout_s:g} s; ask for less, or for longer with timeout=SECONDS") from None
             yield Found(rows, stale is None)
         finally:
+            asker.allowance.unsubscribe()
             self._under_way -= 1
             self._held_bytes -= held_bytes
 

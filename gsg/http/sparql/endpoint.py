@@ -20,20 +20,20 @@ from ...languages import is_prepared, prepare, read_query
 from ...languages.result_form import Solution
 from ...languages.results.formats import BOOLEANS, SOLUTIONS, Format
 from ...subscriptions.live import LiveSubscription
+from ..access.principals import Role, principal_of
 from ..json.terms import TermForm
 from ..json.watching import MEDIA_TYPE as EVENTS
 from ..json.watching import event_stream
 from ..negotiation import accepted
-from ..operations import Operation, Services, client_of
+from ..operations import Operation, Services, asker_of, client_of
 from ..problems import answering, problem
-from ..serving.principals import Role, principal_of
 from .answering import Questions, solutions_of
 from .described import GET_SPARQL, POST_SPARQL
 from .description import description
 from .graph_store import graph_operations
 from .graphs import GRAPH_TYPES, written
 from .requests import AskedDescription, AskedQuery, AskedUpdate, BadRequest, asked_by_get, asked_by_post
-from .sending import Sent, address_of, admission
+from .sending import Sent, address_of
 from .updating import Updates
 
 if TYPE_CHECKING:
@@ -96,13 +96,11 @@ class SparqlEndpoint:
                 asked = asked_by_post(request.headers.get("content-type", ""), request.url.query, body)
             except BadRequest as error:
                 return problem(error.status, error.detail)
-            role = Role.PUBLISH if isinstance(asked, AskedUpdate) else Role.READ
-            if not principal_of(request.scope).has(role):
-                return problem(HTTPStatus.FORBIDDEN, f"this takes the role {role.value}")
+            principal_of(request.scope).check(Role.PUBLISH if isinstance(asked, AskedUpdate) else Role.READ)
             if isinstance(asked, AskedQuery):
                 return await self._answer(asked, request)
-            admit = admission(request, self._services, len(body))
-            await self._updates.carry_out(asked, base=address_of(request), admit=admit, client=client_of(request))
+            asker = asker_of(self._services, request)
+            await self._updates.carry_out(asked, asker, base=address_of(request), size_bytes=len(body))
             return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def _answer(self, asked: AskedQuery, request: Request) -> Response:
@@ -138,7 +136,7 @@ class SparqlEndpoint:
         form = query.result
         assert form is not None, "read to be asked once"
         async with AsyncExitStack() as under_way:
-            asking = self._questions.ask(query, asked.text, timeout_s=asked.timeout_s, client=client_of(request))
+            asking = self._questions.ask(query, asked.text, timeout_s=asked.timeout_s, asker=asker_of(self._services, request))
             found = await under_way.enter_async_context(asking)
             headers = {"vary": "accept"} | ({} if found.is_complete else {"gsg-complete": "false"})
             if form.kind == "ASK":

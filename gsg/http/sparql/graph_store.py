@@ -20,16 +20,16 @@ from rete import algebra
 from ...languages.query import Query
 from ...languages.sparql.updates import Changes, is_triple
 from ...tuples.terms import IRI, Tuple
+from ..access.principals import Role
 from ..negotiation import accepted
-from ..operations import Operation, Services, client_of
+from ..operations import Operation, Services, asker_of
 from ..problems import answering, problem
-from ..serving.principals import Role
 from .answering import Found, Questions
 from .described import of_graph_operation
 from .graph_requests import PATH, Graph, graph_of
 from .graphs import DATASET_TYPES, GRAPH_TYPES, of_graph, read_graph, written
 from .requests import TIMEOUT_S, BadRequest
-from .sending import Sent, address_of, admission
+from .sending import Sent, address_of
 from .updating import Updates
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -105,12 +105,12 @@ class GraphStore:
             tuples = _tuples_of(graph, found)
             if not tuples and graph.name is not None:
                 return _nowhere(graph)
-            await self._updates.publish(Changes(tuple(tuples), ()), admission(request, self._services, 0))
+            await self._updates.publish(Changes(tuple(tuples), ()), asker_of(self._services, request), 0)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def _change(self, request: Request, *, replaces: bool) -> Response:
         async with self._services.bodies.whole(request, MAX_BODY_BYTES) as body:
-            admit = admission(request, self._services, len(body))
+            asker = asker_of(self._services, request)
             try:
                 graph = _asked(request)
                 base = address_of(request) if graph is None or graph.name is None else graph.name
@@ -121,7 +121,7 @@ class GraphStore:
                 if replaces:
                     return problem(HTTPStatus.BAD_REQUEST, f"no graph is named; expected {PATH}?default or {PATH}?graph=IRI")
                 if any(len(items) == 4 for items in sent):
-                    await self._updates.publish(Changes((), tuple(dict.fromkeys(sent))), admit)
+                    await self._updates.publish(Changes((), tuple(dict.fromkeys(sent))), asker, len(body))
                     return Response(status_code=HTTPStatus.NO_CONTENT)
                 graph = Graph(f"{address_of(request).rstrip('/')}/{secrets.token_urlsafe(12)}")
                 location = {"location": str(graph.name)}
@@ -133,12 +133,13 @@ class GraphStore:
                     found.check_complete()
                 there = dict.fromkeys(_tuples_of(graph, found))
                 gone = tuple(items for items in there if items not in tuples) if replaces else ()
-                await self._updates.publish(Changes(gone, tuple(items for items in tuples if items not in there)), admit)
+                changes = Changes(gone, tuple(items for items in tuples if items not in there))
+                await self._updates.publish(changes, asker, len(body))
             created = bool(tuples) and not there and graph.name is not None
             return Response(status_code=HTTPStatus.CREATED if created else HTTPStatus.NO_CONTENT, headers=location)
 
     def _ask(self, graph: Graph | None, request: Request) -> AbstractAsyncContextManager[Found]:
-        return self._questions.ask(_query(graph), "", timeout_s=TIMEOUT_S, client=client_of(request))
+        return self._questions.ask(_query(graph), "", timeout_s=TIMEOUT_S, asker=asker_of(self._services, request))
 
 
 def _asked(request: Request) -> Graph | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 
 from ...interleaving import in_thread
@@ -11,6 +10,7 @@ from ...languages import as_long_as, is_prepared, prepare
 from ...languages.rows import Row
 from ...languages.sparql.updates import Changes, Operation, parse_update
 from ...peer import Peer
+from ..operations import Asker
 from .answering import Found, Questions
 from .requests import AskedUpdate
 
@@ -18,9 +18,6 @@ TIMEOUT_S = 10.0
 """How long the WHERE of one operation may take; a longer one is refused, as others wait for it."""
 DECIDED_AT_ONCE = 1_000
 """Rows of which an operation's changes are found while others wait; of more in a thread."""
-
-Admit = Callable[[int], None]
-"""Told how many tuples are about to be published; raises Refused where these are too many."""
 
 
 class Updates:
@@ -36,9 +33,12 @@ class Updates:
         self._turn = asyncio.Lock()
         """Held by the operation with WHERE that is carried out. Bounded by the requests of the door that wait for it."""
 
-    async def carry_out(self, asked: AskedUpdate, *, base: str, admit: Admit, client: str = "") -> None:
-        """Carry out an update. Raises what is wrong with its text, before anything is done; and, when earlier operations of it may
-        have been carried out, what a question or publishing raises."""
+    async def carry_out(self, asked: AskedUpdate, asker: Asker, *, base: str, size_bytes: int) -> None:
+        """Carry out an update, whose text has so many bytes.
+
+        Raises what is wrong with its text, before anything is done; and, when earlier operations of it may have been carried out,
+        what a question or publishing raises.
+        """
         if not is_prepared("sparql"):
             await in_thread(prepare, "sparql")
         read = partial(
@@ -46,22 +46,23 @@ class Updates:
         )
         for operation in await as_long_as(asked.text, read):
             if operation.query is None:
-                await self.publish(operation.changes(), admit)
+                await self.publish(operation.changes(), asker, size_bytes)
                 continue
             async with (
                 self._turn,
-                self._questions.ask(operation.query, asked.text, timeout_s=TIMEOUT_S, client=client) as found,
+                self._questions.ask(operation.query, asked.text, timeout_s=TIMEOUT_S, asker=asker) as found,
             ):
                 found.check_complete()
-                await self.publish(await _changes(operation, operation.query.select, found), admit)
+                await self.publish(await _changes(operation, operation.query.select, found), asker, size_bytes)
 
-    async def publish(self, changes: Changes, admit: Admit) -> None:
-        """Publish what changes, all of it at once. Raises what publishing raises."""
+    async def publish(self, changes: Changes, asker: Asker, size_bytes: int) -> None:
+        """Publish what changes, all of it at once. Raises Refused where the asker has published too much, and what publishing
+        raises."""
         retracted, inserted = list(changes.retracted), list(changes.inserted)
-        admit(len(retracted) + len(inserted))
+        asker.admit(len(retracted) + len(inserted), size_bytes)
         # Both are called before either is sent, so that they go together, in this order.
         caller = self._peer.caller()
-        calls = [caller.facts(sign, part) for sign, part in ((-1, retracted), (1, inserted)) if part]
+        calls = [caller.facts(sign, part, asker.readers) for sign, part in ((-1, retracted), (1, inserted)) if part]
         for outcome in await asyncio.gather(*calls, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome

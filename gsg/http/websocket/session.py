@@ -15,11 +15,13 @@ from dht.log_rate import LogRate
 from ...errors import GsgError, LocalError, RemoteError
 from ...languages.rows import Row
 from ...peer import Peer
+from ...quotas import Allowance
 from ...subscriptions.backlog import Pool, check_limit
 from ...subscriptions.live import LiveSubscription
-from ...tuples.audiences import audience_of
 from ...tuples.terms import term
 from ...wire.known_doors import KnownDoors
+from ..access.principals import ANYBODY, Principal
+from ..access.roles import check_may_ask
 from ..protocol import (
     BYTES_PER_PLACE,
     MAX_KEYS,
@@ -62,6 +64,7 @@ from ..protocol import (
     UpToDate,
     failed,
 )
+from ..serving.clients import Place
 from ..subscribing import check_length, check_subscribe, subscribe
 from .channel_subscription import ChannelClientSubscription, PeerChannel
 from .decoding import NotARequest
@@ -75,6 +78,9 @@ Made = TypeVar("Made", LiveSubscription, ChannelClientSubscription, TopicClientS
 
 UNREAD_BYTES = 64 * 1024 * 1024
 """Bytes of rows that wait for one client, of all its subscriptions: beyond, its longest backlogs make room (``Pool``)."""
+
+MAX_REASON_BYTES = 120
+"""Of a close frame, 123 at most (RFC 6455, section 5.5)."""
 
 _QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys, AskChannel, AskTopics)
 """Requests whose answers may be long: of one client, one is answered at a time."""
@@ -92,9 +98,13 @@ class Session:
         channel: PeerChannel,
         unread: Pool | None = None,
         form: Form | None = None,
+        principal: Principal = ANYBODY,
+        allowance: Allowance | None = None,
+        place: Place | None = None,
     ) -> None:
         """``unread``: what it shares with other clients for the rows that wait; ``form``: how messages are written, if not as
-        arrays."""
+        arrays; ``principal``: who it is; ``allowance``: what it shares with others of its identity; ``place``: its place among the
+        clients of the door, which tells when it has to leave."""
         self._peer = peer
         self._channel = channel
         self._calls = peer.caller()
@@ -108,7 +118,9 @@ class Session:
         """By the number of the request; None while one is being made."""
         self._unwanted: set[int] = set()
         """Those that the client has ended before they were made."""
-        self._allowance = peer.quotas.of_client()
+        self._principal = principal
+        self._allowance = peer.quotas.of_client(client) if allowance is None else allowance
+        self._place = place
         self._unread = Pool(UNREAD_BYTES, unread)
         # Each request under way holds a place, or several; the reader waits for them, which is what slows the client down.
         self._places = asyncio.Semaphore(UNANSWERED)
@@ -128,6 +140,7 @@ class Session:
             return
         try:
             async with asyncio.TaskGroup() as tasks:
+                leaving = None if self._place is None else tasks.create_task(self._leave(self._place))
                 try:
                     while (request := await self._receive()) is not None:
                         places = min(UNANSWERED, 1 + self._size_bytes // BYTES_PER_PLACE)
@@ -136,8 +149,9 @@ class Session:
                         tasks.create_task(self._carry_out(request, self._size_bytes, places, tasks))
                 finally:
                     self._sender.left = True
-                    if self._telling_doors is not None:
-                        self._telling_doors.cancel()
+                    for task in (self._telling_doors, leaving):
+                        if task is not None:
+                            task.cancel()
                     for subscription in list(self._subscriptions.values()):
                         if subscription is not None:
                             await subscription.close()
@@ -145,6 +159,13 @@ class Session:
             pass
         finally:
             self._unread.close()
+            self._allowance.unsubscribe(len(self._subscriptions))
+
+    async def _leave(self, place: Place) -> None:
+        """Close the connection when its client has to leave."""
+        why = await place.leaves()
+        # 1008: a policy does not allow it (RFC 6455, section 7.4.1).
+        await self._socket.close(1008, str(why)[:MAX_REASON_BYTES])
 
     async def _receive(self) -> Request | None:
         """The next request; None when the client has left. What is no request is answered so."""
@@ -192,15 +213,17 @@ class Session:
 
     async def _answer(self, request: Request, size_bytes: int, tasks: asyncio.TaskGroup) -> Reply | None:
         number = request.request
+        check_may_ask(self._principal, request)
         if isinstance(request, Publishing):
+            audience = self._principal.audience_for(request.audience)
             self._allowance.publish(len(request.tuples), size_bytes, asyncio.get_running_loop().time())
         match request:
             case Insert():
-                return Done(number, await self._calls.facts(1, request.tuples, audience_of(request.audience)))
+                return Done(number, await self._calls.facts(1, request.tuples, audience))
             case Retract():
-                return Done(number, await self._calls.facts(-1, request.tuples, audience_of(request.audience)))
+                return Done(number, await self._calls.facts(-1, request.tuples, audience))
             case Notify():
-                return Done(number, await self._calls.events(request.tuples, audience_of(request.audience)))
+                return Done(number, await self._calls.events(request.tuples, audience))
             case Subscribe():
                 await self._subscribe(request, tasks)
                 return None
@@ -282,7 +305,7 @@ class Session:
 
     async def _tell_events(self, number: int, subscription: ChannelClientSubscription | TopicClientSubscription) -> None:
         await subscription.send_to(self._sender)
-        self._subscriptions.pop(number, None)
+        self._forget(number)
 
     async def _tell_doors(self, number: int, known: KnownDoors) -> None:
         host, told = self._client.rpartition(":")[0], None
@@ -297,11 +320,15 @@ class Session:
     def _check_number(self, number: int) -> None:
         if number in self._subscriptions:
             raise LocalError(f"request {number} has made a subscription already; expected a new number")
-        self._allowance.post(len(self._subscriptions))
 
     async def _made(self, number: int, making: Coroutine[Any, Any, Made]) -> Made:  # Any: what a coroutine yields to the loop
         """The subscription of a request, when it is made. Raises what making it raises; LocalError where it was ended before."""
         # The number is taken before anything is awaited: other requests are carried out meanwhile.
+        try:
+            self._allowance.subscribe()
+        except BaseException:
+            making.close()
+            raise
         self._subscriptions[number] = None
         try:
             subscription = await making
@@ -309,7 +336,7 @@ class Session:
                 await subscription.close()
                 raise LocalError(f"the subscription of request {number} was ended before it was made")
         except BaseException:
-            del self._subscriptions[number]
+            self._forget(number)
             self._unwanted.discard(number)
             raise
         self._subscriptions[number] = subscription
@@ -322,8 +349,14 @@ class Session:
         if subscription is None:
             self._unwanted.add(number)
             return
-        del self._subscriptions[number]
+        self._forget(number)
         await subscription.close()
+
+    def _forget(self, number: int) -> None:
+        """A subscription has ended."""
+        if number in self._subscriptions:
+            del self._subscriptions[number]
+            self._allowance.unsubscribe()
 
     async def _pump(self, number: int, subscription: LiveSubscription, stored: int, terms: str = PLAIN) -> None:
         """Send a subscription's rows at the client's pace; what it does not take waits in the subscription's bounded backlog."""
@@ -342,7 +375,7 @@ class Session:
                     return
                 stored = max(0, stored - sent)
         except GsgError as error:
-            self._subscriptions.pop(number, None)
+            self._forget(number)
             await subscription.close()
             await self._sender.send(Ended(number, failed(number, error)))
 

@@ -9,7 +9,7 @@ from gsg import Peer
 from gsg.http.door import HttpDoor
 from gsg.http.operations import Services
 from gsg.http.probes import probes, wants_json
-from gsg.http.serving.principals import ANYBODY, Principal, Role, set_principal
+from gsg.http.access.principals import ANYBODY, Principal, Role, set_principal
 from gsg.subscriptions.backlog import Pool
 
 pytestmark = pytest.mark.waits

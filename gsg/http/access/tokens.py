@@ -1,0 +1,183 @@
+"""The token file of a door: who may come, and what they may do.
+
+    # token                             roles           name        readers of what it publishes
+    8c6f0e...                           read,publish    kitchen
+    sha256:e3b0c44298fc1c149afbf4...    admin           operator
+    51b2aa...                           publish         meter       ID,ID
+
+Fields are separated by blanks, and what follows a ``#`` does not count. Tokens are secrets of at least 16 characters, such as
+``openssl rand -hex 32`` prints; ``sha256:`` and 64 hexadecimal digits stand for a token that the file does not give away. Two
+tokens may have one name, while one of them takes the place of the other. What the file says holds from when it is written, without
+a restart; a file that cannot be read then leaves what it said before.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import stat
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from ...errors import BadText, LocalError, reason
+from ...tuples.audiences import Audience, audience_of
+from .principals import Principal, Role
+
+log = logging.getLogger(__name__)
+
+MAX_FILE_BYTES: Final = 1024 * 1024
+"""The longest token file; a longer one is refused."""
+MIN_CHARACTERS: Final = 16
+"""The shortest token: shorter ones can be guessed."""
+MAX_CHARACTERS: Final = 1_000
+"""The longest: it goes in a header."""
+OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
+EXPECTED: Final = 'expected "TOKEN ROLES NAME", such as the output of `openssl rand -hex 32`, then read,publish and who it is for'
+NEXT: Final = 'make one with `(umask 077; echo "$(openssl rand -hex 32) admin me" > {file})`'
+
+_TOKEN = re.compile(r"[!-~]+")
+_NAME = re.compile(r"[\w.@-]{1,64}")
+_HASHED = "sha256:"
+
+
+class Tokens:
+    """The principals of one door, by the SHA-256 of their tokens."""
+
+    def __init__(self, principals: Mapping[bytes, Principal]) -> None:
+        self._principals = principals
+        self._known = frozenset(principals.values())
+
+    def __len__(self) -> int:
+        return len(self._principals)
+
+    def has(self, principal: Principal) -> bool:
+        """Whether there is still a token that says this of somebody."""
+        return principal in self._known
+
+    def by_digest(self, digest: bytes) -> Principal | None:
+        """Who has the token with this SHA-256. How long it takes tells nothing of tokens: nobody can choose a digest."""
+        return self._principals.get(digest)
+
+
+def digest_of(token: str) -> bytes:
+    """The SHA-256 of a token."""
+    return sha256(token.encode("utf-8", "replace")).digest()
+
+
+def parse_tokens(text: str) -> Tokens:
+    """The tokens that a file says. Raises BadText, which repeats no token, for what is none; LocalError where there is none."""
+    found: dict[bytes, Principal] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        fields = line.partition("#")[0].split()
+        if not fields:
+            continue
+        try:
+            digest, principal = _read(fields)
+        except LocalError as error:
+            raise _bad(str(error), number) from None
+        if digest in found:
+            raise _bad(f"the token of {principal.name} is that of {found[digest].name} too; expected one token for each", number)
+        found[digest] = principal
+    if not found:
+        raise LocalError(f"no token in it; {EXPECTED}")
+    return Tokens(found)
+
+
+def _read(fields: list[str]) -> tuple[bytes, Principal]:
+    if not 3 <= len(fields) <= 4:
+        raise LocalError(f"{len(fields)} fields; {EXPECTED}")
+    token, named_roles, name = fields[:3]
+    if not _NAME.fullmatch(name):
+        raise LocalError(f"{name!r:.80} as a name; expected 1 to 64 letters, digits, and any of . _ - @")
+    roles = set()
+    for role in named_roles.split(","):
+        try:
+            roles.add(Role(role))
+        except ValueError:
+            known = ", ".join(each.value for each in Role)
+            raise LocalError(f"{role!r:.80} as a role of {name}; expected {known}, or several with commas between them") from None
+    readers: Audience | None = audience_of(fields[3].split(",")) if len(fields) == 4 else None
+    return _digest(token, name), Principal(name, frozenset(roles), readers)
+
+
+def _digest(token: str, name: str) -> bytes:
+    if token.startswith(_HASHED):
+        try:
+            digest = bytes.fromhex(token.removeprefix(_HASHED))
+        except ValueError:
+            digest = b""
+        if len(digest) != sha256().digest_size:
+            raise LocalError(f"what follows {_HASHED} is no SHA-256 of the token of {name}; expected 64 hexadecimal digits")
+        return digest
+    if not MIN_CHARACTERS <= len(token) <= MAX_CHARACTERS or not _TOKEN.fullmatch(token):
+        raise LocalError(
+            f"the token of {name} has {len(token)} characters; expected {MIN_CHARACTERS} to {MAX_CHARACTERS} that are printable "
+            "ASCII, such as the output of `openssl rand -hex 32`"
+        )
+    return digest_of(token)
+
+
+def _bad(problem: str, line: int) -> BadText:
+    return BadText(problem, line=line, what="token file")
+
+
+class TokenFile:
+    """The file, which is read again when it has changed. Raises LocalError where it cannot be read, and what
+    :func:`parse_tokens` raises."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.tokens, self._seen = _load(path)
+
+    def refresh(self) -> bool:
+        """Read it again if it has changed; whether it says something else now. One that cannot be read is logged, once."""
+        try:
+            if _state_of(self.path) == self._seen:
+                return False
+            self.tokens, self._seen = _load(self.path)
+        except (LocalError, OSError) as error:
+            state = _state_of(self.path, missing=True)
+            if state != self._seen:
+                self._seen = state
+                log.error("the tokens stay as they were: %s", reason(error) if isinstance(error, OSError) else error)
+            return False
+        log.info("%s has changed: %d tokens are taken now", self.path, len(self.tokens))
+        return True
+
+
+_State = tuple[int, int, int]
+
+
+def _state_of(path: Path, *, missing: bool = False) -> _State:
+    try:
+        found = path.stat()
+    except OSError:
+        if missing:
+            return (0, 0, 0)
+        raise
+    return found.st_ino, found.st_mtime_ns, found.st_size
+
+
+def _load(path: Path) -> tuple[Tokens, _State]:
+    try:
+        state = _state_of(path)
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        if len(content) > MAX_FILE_BYTES:
+            raise LocalError(f"{path} is longer than a token file may be, {MAX_FILE_BYTES:,} bytes")
+        tokens = parse_tokens(content.decode())
+    except OSError as error:
+        raise LocalError(f"{path}: {reason(error)}; {NEXT.format(file=path)}") from None
+    except UnicodeDecodeError:
+        raise LocalError(f"{path} is no text in UTF-8; {NEXT.format(file=path)}") from None
+    except BadText as error:
+        raise BadText(error.problem, line=error.line, what=str(path)) from None
+    except LocalError as error:
+        raise LocalError(f"{path}: {error}") from None
+    if os.name == "posix" and mode & OTHERS:
+        log.warning("%s can be read by others (mode %04o); chmod 600 it", path, mode)
+    return tokens, state
