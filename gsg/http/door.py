@@ -231,8 +231,8 @@ class HttpDoor:
         _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of, client=connection.client)
 
     def _for_pages(self, application: ASGIApp) -> ASGIApp:
-        """Tells browsers which pages of other origins may read answers (https://fetch.spec.whatwg.org/#http-cors-protocol). They are
-        to show tokens, and no cookies."""
+        """Tells browsers which pages of other origins may read answers (https://fetch.spec.whatwg.org/#http-cors-protocol). These
+        are to show tokens, and no cookies."""
         if not self._hosts.origins:
             return application
         return CORSMiddleware(

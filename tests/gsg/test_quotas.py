@@ -119,7 +119,7 @@ def test_long_templates_of_a_peer_are_counted_until_it_ends_them(monkeypatch: py
 def test_a_client_hears_of_its_own_options_and_refusals_are_counted() -> None:
     quotas = Quotas(client=Quota(1, 1, 1))
     with pytest.raises(Refused, match=r"one client may have 1 subscriptions here.*\(--client-subscriptions\)"):
-        quotas.of_client().post(1)
+        quotas.of_client("a").post(1)
 
     assert {one.name: one.count for one in quotas.counts()} == {"quota_refused_clients": 1, "quota_refused_peers": 0}
 

@@ -142,10 +142,12 @@ class Events:
 
 
 @asynccontextmanager
-async def watching(door: HttpDoor, query: str = "(?x)", last: str = "", **parameters: str) -> AsyncIterator[Events]:
+async def watching(
+    door: HttpDoor, query: str = "(?x)", last: str = "", *, headers: Mapping[str, str] | None = None, **parameters: str
+) -> AsyncIterator[Events]:
     """The events of a query."""
     path = url_with("/watch", {"query": query, **parameters})
-    headers = {"last_event_id": last} if last else {}
+    headers = {**(headers or {}), **({"last_event_id": last} if last else {})}
     async with connected(door, "GET", path, **headers) as connection:
         status, said = await connection.head()
         assert (status, said["content-type"]) == (200, "text/event-stream; charset=utf-8")

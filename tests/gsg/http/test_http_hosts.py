@@ -200,8 +200,8 @@ async def test_a_door_answers_to_the_names_that_it_is_given() -> None:
 
 @pytest.mark.waits
 async def test_a_door_that_is_open_to_others_says_so(caplog: pytest.LogCaptureFixture) -> None:
-    async with Peer() as peer, HttpDoor(peer, "0.0.0.0", port=0) as door:
-        assert f"the HTTP door at 0.0.0.0:{door.port} serves whoever reaches it, without a password" in caplog.text
+    async with Peer() as peer, HttpDoor(peer, "0.0.0.0", port=0, open_to_all=True) as door:
+        assert f"the HTTP door at 0.0.0.0:{door.port} serves whoever reaches it, without a token" in caplog.text
     caplog.clear()
     async with Peer() as peer, HttpDoor(peer, port=0):
         assert caplog.text == ""

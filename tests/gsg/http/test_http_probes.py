@@ -6,10 +6,10 @@ import pytest
 from plain_http import request
 
 from gsg import Peer
+from gsg.http.access.principals import ANYBODY, Principal, Role, set_principal
 from gsg.http.door import HttpDoor
 from gsg.http.operations import Services
 from gsg.http.probes import probes, wants_json
-from gsg.http.access.principals import ANYBODY, Principal, Role, set_principal
 from gsg.subscriptions.backlog import Pool
 
 pytestmark = pytest.mark.waits
@@ -80,7 +80,7 @@ async def test_a_check_that_there_is_not_is_named(door: HttpDoor) -> None:
 
 def _services(peer: Peer | None) -> Services:
     """Probes have to do with nothing but the peer."""
-    return Services(peer, None, Pool(1), None, None, None)  # type: ignore[arg-type]  # as it says
+    return Services(peer, None, Pool(1), None, None, None, None)  # type: ignore[arg-type]  # as it says
 
 
 async def test_the_answer_takes_no_turn_of_the_loop_but_its_own() -> None:

@@ -22,6 +22,8 @@ METHODS = {
     *((path, method) for path in ("/graph", "/graph/{name}") for method in ("GET", "PUT", "POST", "DELETE")),
     *(("/facts", method) for method in ("POST", "DELETE")),
     ("/events", "POST"),
+    *(("/login", method) for method in ("POST", "DELETE")),
+    *(("/subscriptions", "GET"), ("/subscriptions/{number}", "DELETE")),
     *((path, "GET") for path in ("/watch", "/livez", "/readyz", "/startupz", "/metrics", "/openapi.json", "/asyncapi.json")),
 }
 
@@ -75,11 +77,14 @@ async def test_what_is_refused_is_refused_in_a_format_that_is_described(door: Ht
             content = operation["responses"]["default"]["content"]
 
             assert (path, method, answer.status) in (
+                ("/login", method, 204),
+                ("/subscriptions/{number}", "DELETE", 400),
                 ("/graph", "DELETE", 400),
                 ("/graph/{name}", "DELETE", 404),
                 (path, method, 415),
             )
-            assert schema_errors(document, content[media_type(answer)]["schema"], answer.json) == []
+            if answer.status != 204:
+                assert schema_errors(document, content[media_type(answer)]["schema"], answer.json) == []
 
 
 @pytest.mark.parametrize(

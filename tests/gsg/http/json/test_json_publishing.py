@@ -210,8 +210,8 @@ def test_a_line_is_bounded_however_it_comes() -> None:
 async def test_a_quota_refuses_and_says_when_it_would_not(monkeypatch: pytest.MonkeyPatch) -> None:
     quotas = Quotas(client=Quota(templates=10, tuples_per_s=1, bytes_per_s=10**9))
     # All requests are of one client.
-    allowance = quotas.of_client()
-    monkeypatch.setattr(quotas, "of_client", lambda: allowance)
+    allowance = quotas.of_client("127.0.0.1")
+    monkeypatch.setattr(quotas, "of_client", lambda who: allowance)
     async with Peer(quotas=quotas) as peer, HttpDoor(peer, port=0) as door:
         taken = await send(door, "POST", "/events", [["a"]] * 100)
         refused = await send(door, "POST", "/events", [["a"]])

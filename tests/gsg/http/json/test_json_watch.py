@@ -201,14 +201,16 @@ async def test_a_client_that_does_not_read_holds_up_nobody_and_is_told_what_it_m
         # They come together, before anything can be sent.
         await door._peer.notify([(number,) for number in range(1_000)])
         await still_serves(door)
-        overrun = await events.next()
+        sent = 0
+        while (overrun := await events.next()) is not None and overrun.name == "row":
+            sent += 1  # on a busy machine some may be sent after all
         row = await events.next()
 
     assert overrun is not None
     assert row is not None
     assert (overrun.name, overrun.data["type"], overrun.data["why"]["kind"]) == ("overrun", "overrun", "Overrun")
-    assert overrun.data["why"]["lost"] > 900
-    assert row.data["row"] == {"x": overrun.data["why"]["lost"]}
+    assert overrun.data["why"]["lost"] > 100
+    assert row.data["row"] == {"x": sent + overrun.data["why"]["lost"]}
 
 
 async def test_a_query_that_ends_says_why_and_browsers_are_told_not_to_come_back(door: HttpDoor, client: AsyncClient) -> None:
