@@ -43,7 +43,7 @@ from .serving.bodies import Bodies
 from .serving.clients import Clients
 from .serving.connections import CLOSE_SWEEPS, Connection, Connections
 from .serving.hosts import Hosts, Refusal
-from .serving.server import REFUSAL, Server, protocols
+from .serving.server import MAX_HEAD_BYTES, REFUSAL, Server, protocols
 from .websocket.channel_subscription import PeerChannel
 from .websocket.session import Session
 
@@ -129,6 +129,7 @@ class HttpDoor:
             access_log=False,
             lifespan="off",
             ws_max_size=MAX_MESSAGE_BYTES,
+            h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             # Tuples hardly shrink, and compressing them costs more than the rest of the door together.
             ws_per_message_deflate=False,
             ws_ping_interval=PING_S,

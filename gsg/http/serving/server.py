@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sys
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
 import h11
@@ -34,6 +36,11 @@ _refused = LogRate(log)
 
 MAX_FRAGMENTS = 65_536
 """Frames of one message: their bytes do not bound them where they are empty. More end the connection."""
+MAX_HEAD_BYTES = 64 * 1024
+"""Of a request: a longer head is answered 431 (RFC 6585, section 5)."""
+HEAD_TOO_LONG = f"its head is longer than {MAX_HEAD_BYTES:,} bytes; expected fewer or shorter headers"
+_WHY = {"Receive buffer too long": HEAD_TOO_LONG}
+"""What h11 says, where that is not understood by itself."""
 REFUSAL = "refusal"
 """Under which name the state of a request has why it is not served."""
 
@@ -107,8 +114,14 @@ class _Http(H11Protocol):
         super().connection_lost(exc)
 
     def send_400_response(self, msg: str) -> None:
-        _invalid.warning("what comes from %s is no HTTP request: closed", _client(self), client=_client(self))
-        super().send_400_response(msg)
+        # Uvicorn says the same of everything; h11, which raised this, knows what is wrong.
+        problem = sys.exception()
+        why = _WHY.get(str(problem), str(problem).lower()) if isinstance(problem, h11.RemoteProtocolError) else msg
+        _invalid.warning("what comes from %s is no HTTP request: closed (%s)", _client(self), why, client=_client(self))
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            status = 431 if why == HEAD_TOO_LONG else 400
+            self.transport.write(_response(status, f"no HTTP request: {why}"))
+        self.transport.close()
 
     def _unsupported_upgrade_warning(self) -> None:
         log.debug("%s asks for another upgrade than to a WebSocket: answered as if it had not", _client(self))
@@ -184,5 +197,5 @@ def _response(status: int, reason: str) -> bytes:
     body = f"{reason}\n".encode()
     return (
         b"HTTP/1.1 %d %b\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
-        % (status, {408: b"Request Timeout", 503: b"Service Unavailable"}[status], len(body))
+        % (status, HTTPStatus(status).phrase.encode(), len(body))
     ) + body
