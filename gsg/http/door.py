@@ -23,6 +23,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dht.errors import show
 from dht.log_rate import LogRate
 
+from ..doors.handshakes import Handshakes
+from ..doors.tls import DoorTls
 from ..errors import DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
@@ -78,7 +80,8 @@ class HttpDoor:
 
     ``names``: what the peer's host is called besides its addresses, ``localhost`` and ``host``: no page by another name is served.
     ``advertise``: the URL that clients of other peers are told, where that is not the address that the door is bound to.
-    Raises LocalError for a name or a URL that is none.
+    ``tls``: what it speaks HTTPS with; without it, HTTP in plain text.
+    Raises LocalError for a name or a URL that is none, and for files that hold no certificate.
     """
 
     def __init__(
@@ -89,11 +92,14 @@ class HttpDoor:
         *,
         names: Iterable[str] = (),
         advertise: str | None = None,
+        tls: DoorTls | None = None,
     ) -> None:
         self.host = host
         self.port = port
         self._peer = peer
-        self._hosts = Hosts(host, names)
+        self._tls = tls
+        self._handshakes = None if tls is None else Handshakes(tls, "HTTP")
+        self._hosts = Hosts(host, names, scheme=self._scheme)
         self._advertise = None if advertise is None else check_advertised(advertise)
         self._connections = Connections(self._ended)
         unread = Pool(UNREAD_BYTES)
@@ -103,7 +109,7 @@ class HttpDoor:
         self._lost = 0
         """Clients that ended without a goodbye, or did not read."""
         self._refusals = 0
-        http, websocket = protocols(self._connections)
+        http, websocket = protocols(self._connections, self._handshakes)
         config = uvicorn.Config(
             self._gate(application(operations(self._services), self._serve_websocket)),
             log_config=None,
@@ -122,9 +128,13 @@ class HttpDoor:
         logging.getLogger("uvicorn.error").addFilter(_TRUE_ALARMS)  # once, however many doors there are
 
     @property
+    def _scheme(self) -> str:
+        return "http" if self._handshakes is None else "https"
+
+    @property
     def url(self) -> str:
         """Where clients find the door."""
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        return f"{self._scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     async def __aenter__(self) -> Self:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -143,17 +153,15 @@ class HttpDoor:
         self.port = listening.getsockname()[1]
         self._socket = listening
         await self._group.__aenter__()
+        if self._handshakes is not None:
+            await self._handshakes.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
         self._peer.counters.add(self._counted)
         with contextlib.suppress(DoorClosed):  # of a peer that was stopped before, which the door then tells
             self._peer.known_doors.open(self._advertise or self.url)
         self._peer.doors.add("http", lambda: self._server.started)
         if not ip_address(listening.getsockname()[0]).is_loopback:
-            log.warning(
-                "the HTTP door at %s serves whoever reaches it, without a password and in plain text, all that the peer may do; "
-                "bind it to loopback with --http 127.0.0.1:PORT, or let a packet filter or a network of your own keep others out",
-                show(self.host, self.port),
-            )
+            self._warn_of_strangers()
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -166,6 +174,8 @@ class HttpDoor:
         with contextlib.suppress(ValueError):  # leaving twice is allowed
             self._peer.counters.remove(self._counted)
         try:
+            if self._handshakes is not None:
+                await self._handshakes.__aexit__(None, None, None)
             # The caller's own error is the caller's: the group is to wait for the server, not to wrap it.
             await self._group.__aexit__(None, None, None)
         finally:
@@ -174,10 +184,22 @@ class HttpDoor:
             await self._services.streams.close_all()
             await self._services.channel.close()
 
+    def _warn_of_strangers(self) -> None:
+        if self._tls is not None and self._tls.client_ca is not None:
+            return
+        log.warning(
+            "the HTTP door at %s serves whoever reaches it, without a password%s, all that the peer may do; bind it to loopback "
+            "with --http 127.0.0.1:PORT, serve only whom you gave a certificate with --http-client-ca, or let a packet filter or a "
+            "network of your own keep others out",
+            show(self.host, self.port),
+            " and in plain text" if self._tls is None else "",
+        )
+
     def _counted(self) -> list[Count]:
         return [
             Count("http_clients_lost", self._lost),
             Count("http_connections_refused", self._connections.refused),
+            Count("http_handshakes_failed", 0 if self._handshakes is None else self._handshakes.failed),
             Count("http_requests_refused", self._refusals),
         ]
 

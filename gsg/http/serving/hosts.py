@@ -71,12 +71,15 @@ def authority_of(text: str) -> Authority | None:
 
 
 class Hosts:
-    """The names that a door answers to, besides addresses. ``bound``: where it listens; ``names``: what else it is called.
+    """The names that a door answers to, besides addresses. ``bound``: where it listens; ``names``: what else it is called;
+    ``scheme``: what it speaks, http or https.
 
     Raises LocalError for a name that is none.
     """
 
-    def __init__(self, bound: str, names: Iterable[str] = ()) -> None:
+    def __init__(self, bound: str, names: Iterable[str] = (), *, scheme: str = "http") -> None:
+        # Somebody in front of a plain door may speak TLS for it; a page in plain text is never one of a door that speaks it itself.
+        self._page_schemes = ("https",) if scheme == "https" else ("http", "https")
         self._names = {LOCALHOST}
         where = authority_of(bound)
         if where is not None:
@@ -110,7 +113,7 @@ class Hosts:
                 f"this peer is not known as {_shown(host.host)}, which may be the name of a page that means it harm: ask it by its "
                 f"address or as {LOCALHOST}, or start it with --http-host {_shown(host.host)} if the name is its own",
             )
-        if origins and (len(origins) > 1 or not _same(origins[0], host)):
+        if origins and (len(origins) > 1 or not _same(origins[0], host, self._page_schemes)):
             return Refusal(
                 FORBIDDEN,
                 f"a page of {_shown(', '.join(origins))} may not talk to the peer at {_shown(hosts[0])}; only a page "
@@ -119,10 +122,10 @@ class Hosts:
         return None
 
 
-def _same(origin: str, host: Authority) -> bool:
-    """Whether a page's origin is the host that it speaks to, port included (RFC 6454, section 5)."""
+def _same(origin: str, host: Authority, schemes: Sequence[str]) -> bool:
+    """Whether a page's origin is the host that it speaks to, scheme and port included (RFC 6454, section 5)."""
     found = _ORIGIN.fullmatch(origin.lower())
-    if found is None:
+    if found is None or found[1] not in schemes:
         return False  # null, as of a file or a sandbox, is nobody's
     usual = _PORTS[found[1]]
     page = authority_of(found[2])
