@@ -54,19 +54,12 @@ async def large_bodies(url: str) -> str:
     return await _repeat(url, _post("/sparql", b"x" * 100_000, "application/sparql-query", length=100_000_000))
 
 
-async def wrong_tokens(url: str) -> str:
-    """Tokens by guessing."""
-    head = b"GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer %s\r\n\r\n" % (b"guess" * 10)
-    return await _repeat(url, head)
-
-
 STRANGERS: dict[str, Stranger] = {
     "1,000 sockets that ask nothing": idle_sockets,
     "1,000 heads that never end": slow_heads,
     "headers of a megabyte": header_flood,
     "deep JSON": deep_json,
     "bodies said to be 100 MB": large_bodies,
-    "tokens that are guessed": wrong_tokens,
 }
 
 

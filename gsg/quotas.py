@@ -103,7 +103,7 @@ class Quotas:
     """The quotas of one peer: for each of the other peers, and for each client of its HTTP door.
 
     They count who somebody is, and not how often it is connected: a peer is its id, a client the name of its token, or its address
-    where the door asks for none.
+    where it has none.
     """
 
     def __init__(self, peer: Quota = PEER, client: Quota = CLIENT) -> None:

@@ -59,7 +59,9 @@ ROOMS: dict[str, set[str]] = {
         "gsg/subscriptions",
     },
     "gsg/experiments": {"gsg/wire", "gsg/placement", "gsg/topics", "gsg/monitoring"},
+    "gsg/doors": set(),
     "gsg/http": {
+        "gsg/doors",
         "gsg/tuples",
         "gsg/wire",
         "gsg/languages",
@@ -78,6 +80,7 @@ ROOMS: dict[str, set[str]] = {
         "gsg/channels",
         "gsg/topics",
         "gsg/experiments",
+        "gsg/doors",
         "gsg/http",
     },
     "pedro_compat/terms": set(),

@@ -25,6 +25,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dht.errors import show
 from dht.log_rate import LogRate
 
+from ..doors.handshakes import Handshakes
+from ..doors.tls import DoorTls
 from ..errors import AccessDenied, DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
@@ -86,8 +88,9 @@ class HttpDoor:
     ``names``: what the peer's host is called besides its addresses, ``localhost`` and ``host``: no page by another name is served.
     ``advertise``: the URL that clients of other peers are told, where that is not the address that the door is bound to.
     ``tokens``: who may do what; without them anybody may do anything, which a door beyond loopback has to be told by
-    ``open_to_all``, or entering raises DoorClosed. ``origins``: the pages of other hosts that may talk to it.
-    Raises LocalError for a name, an origin or a URL that is none.
+    ``open_to_all``, or entering raises DoorClosed. ``origins``: the pages of other hosts that may talk to it. ``tls``: what it
+    speaks HTTPS with; without it, HTTP in plain text.
+    Raises LocalError for a name, an origin or a URL that is none, and for files that hold no certificate.
     """
 
     def __init__(
@@ -101,11 +104,14 @@ class HttpDoor:
         tokens: TokenFile | None = None,
         open_to_all: bool = False,
         origins: Iterable[str] = (),
+        tls: DoorTls | None = None,
     ) -> None:
         self.host = host
         self.port = port
         self._peer = peer
-        self._hosts = Hosts(host, names, origins)
+        self._tls = tls
+        self._handshakes = None if tls is None else Handshakes(tls, "HTTP")
+        self._hosts = Hosts(host, names, origins, scheme=self._scheme)
         self._advertise = None if advertise is None else check_advertised(advertise)
         self._connections = Connections(self._ended)
         unread = Pool(UNREAD_BYTES)
@@ -120,7 +126,7 @@ class HttpDoor:
         self._lost = 0
         """Clients that ended without a goodbye, or did not read."""
         self._refusals = 0
-        http, websocket = protocols(self._connections)
+        http, websocket = protocols(self._connections, self._handshakes)
         config = uvicorn.Config(
             self._gate(self._for_pages(self._authenticated(application(operations(self._services), self._serve_websocket)))),
             log_config=None,
@@ -140,9 +146,13 @@ class HttpDoor:
         logging.getLogger("uvicorn.error").addFilter(_TRUE_ALARMS)  # once, however many doors there are
 
     @property
+    def _scheme(self) -> str:
+        return "http" if self._handshakes is None else "https"
+
+    @property
     def url(self) -> str:
         """Where clients find the door."""
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        return f"{self._scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     async def __aenter__(self) -> Self:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -158,17 +168,20 @@ class HttpDoor:
                 "stop the program that holds it or choose another port with --http"
             ) from None
         is_loopback = ip_address(listening.getsockname()[0]).is_loopback
-        if not (is_loopback or self._authentication.asks or self._open_to_all):
+        if not (is_loopback or self._is_locked or self._open_to_all):
             listening.close()
             raise DoorClosed(
                 f"the HTTP door at {show(self.host, self.port)} would let whoever reaches it do all that the peer may; say who may "
-                "come with --http-token-file FILE, or bind it to loopback with --http 127.0.0.1:PORT; --http-open serves everybody"
+                "come with --http-token-file FILE or --http-client-ca FILE, or bind it to loopback with --http 127.0.0.1:PORT; --http-open "
+                "serves everybody"
             )
         listening.setblocking(False)
         self.port = listening.getsockname()[1]
         self._authentication.cookie = f"gsg-{self.port}"
         self._socket = listening
         await self._group.__aenter__()
+        if self._handshakes is not None:
+            await self._handshakes.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
         self._peer.counters.add(self._counted)
         with contextlib.suppress(DoorClosed):  # of a peer that was stopped before, which the door then tells
@@ -188,6 +201,8 @@ class HttpDoor:
         with contextlib.suppress(ValueError):  # leaving twice is allowed
             self._peer.counters.remove(self._counted)
         try:
+            if self._handshakes is not None:
+                await self._handshakes.__aexit__(None, None, None)
             # The caller's own error is the caller's: the group is to wait for the server, not to wrap it.
             await self._group.__aexit__(None, None, None)
         finally:
@@ -200,20 +215,29 @@ class HttpDoor:
         return [
             Count("http_clients_lost", self._lost),
             Count("http_connections_refused", self._connections.refused),
+            Count("http_handshakes_failed", 0 if self._handshakes is None else self._handshakes.failed),
             Count("http_requests_refused", self._refusals),
             Count("http_tokens_refused", self._authentication.refused),
         ]
 
+    @property
+    def _is_locked(self) -> bool:
+        """Whether it knows whom it serves: by tokens, or by certificates."""
+        return self._authentication.asks or (self._tls is not None and self._tls.client_ca is not None)
+
     def _warn(self) -> None:
-        if not self._authentication.asks:
+        """Say what a door beyond loopback lacks."""
+        if not self._is_locked:
             log.warning(
-                "the HTTP door at %s serves whoever reaches it, without a token and in plain text, all that the peer may do, as "
-                "--http-open says; let a packet filter or a network of your own keep others out",
+                "the HTTP door at %s serves whoever reaches it, without a token%s, all that the peer may do, as --http-open says; "
+                "let a packet filter or a network of your own keep others out",
                 show(self.host, self.port),
+                " and in plain text" if self._tls is None else "",
             )
-        else:
+        elif self._tls is None:
             log.warning(
-                "tokens and tuples go to the HTTP door at %s in plain text: whoever is on the way can read and use them",
+                "tokens and tuples go to the HTTP door at %s in plain text: whoever is on the way can read and use them; "
+                "--http-cert and --http-key cipher them (`gsg cert DIR` makes both)",
                 show(self.host, self.port),
             )
 

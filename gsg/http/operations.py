@@ -49,9 +49,14 @@ class Services(NamedTuple):
 
 
 def allowance_of(services: Services, request: HTTPConnection) -> Allowance:
-    """What whoever sends this request may publish, and how many subscriptions it may have: by its token, or its address."""
-    host = request.client.host if request.client else ""
-    return services.peer.quotas.of_client(principal_of(request.scope).name or host)
+    """What whoever sends this request may publish, and how many subscriptions it may have.
+
+    It counts by the name of a token. Without one a WebSocket is a client of its own, since programs of one host are not to pay for
+    each other, and of other requests an address is.
+    """
+    host, port = request.client or ("", 0)
+    address = f"{host}:{port}" if request.scope["type"] == "websocket" else host
+    return services.peer.quotas.of_client(principal_of(request.scope).name or address)
 
 
 def client_of(request: HTTPConnection) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from math import inf
+from ssl import SSLContext
 from types import TracebackType
 from typing import Self
 
@@ -46,9 +47,12 @@ class Client:
         reconnect: bool = True,
         reconnect_s: float = inf,
         on_state: OnState | None = None,
+        tls: SSLContext | None = None,
     ) -> None:
         def make() -> AsyncClient:
-            return AsyncClient(url, wait_for_quota=wait_for_quota, reconnect=reconnect, reconnect_s=reconnect_s, on_state=on_state)
+            return AsyncClient(
+                url, wait_for_quota=wait_for_quota, reconnect=reconnect, reconnect_s=reconnect_s, on_state=on_state, tls=tls
+            )
 
         self._make = make
         self._running: tuple[ClientThread, AsyncClient] | None = None

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from contextlib import asynccontextmanager
 from math import inf
 from random import Random, SystemRandom
+from ssl import SSLContext
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -76,13 +77,14 @@ class AsyncClient:
         reconnect: bool = True,
         reconnect_s: float = inf,
         on_state: OnState | None = None,
+        tls: SSLContext | None = None,
         rng: Random | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._waits_for_quota = wait_for_quota
         rng = SystemRandom() if rng is None else rng
         doors = DoorChoice(urls_of(url), rng, reconnect_s=reconnect_s)
-        self._connection = PeerConnection(doors, reconnects=reconnect, on_state=on_state, pause=pause, rng=rng)
+        self._connection = PeerConnection(doors, reconnects=reconnect, on_state=on_state, pause=pause, rng=rng, tls=tls)
         self.channel = ClientChannel(self._connection)
         """The channel of the peer (docs/channels.md)."""
 
@@ -248,15 +250,17 @@ async def connect(
     reconnect: bool = True,
     reconnect_s: float = inf,
     on_state: OnState | None = None,
+    tls: SSLContext | None = None,
 ) -> AsyncIterator[AsyncClient]:
     """A client of the peer at ``url``: ``async with gsg.connect() as client``. Raises PeerUnreachable where nobody answers.
 
     ``url``: one, several with commas between them, or a list; they are tried in random order. ``wait_for_quota``: what it publishes
     waits until the peer takes more from it, instead of raising Refused. ``reconnect``: a peer that is lost is followed by the next
     one that answers, of those given and those that peers have told of, tried for ``reconnect_s`` (docs/delivery.md, When the peer
-    of a client is lost). ``on_state`` is called when the state of the connection changes.
+    of a client is lost). ``on_state`` is called when the state of the connection changes. ``tls``: whom to trust at URLs of https,
+    such as ``ssl.create_default_context(cafile="ca.pem")``; without it, the CAs that the system trusts.
     """
     async with AsyncClient(
-        url, wait_for_quota=wait_for_quota, reconnect=reconnect, reconnect_s=reconnect_s, on_state=on_state
+        url, wait_for_quota=wait_for_quota, reconnect=reconnect, reconnect_s=reconnect_s, on_state=on_state, tls=tls
     ) as client:
         yield client

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from ssl import SSLError
+from ssl import SSLContext, SSLError
 from urllib.parse import SplitResult, urlsplit
 
 from websockets.asyncio.client import ClientConnection
@@ -13,6 +13,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 
 from dht.resolving import resolve
 
+from ...doors.refusals import why_no_tls
 from ...errors import LocalError, PeerUnreachable, reason
 from ..protocol import MAX_MESSAGE_BYTES
 
@@ -36,13 +37,16 @@ def check_url(url: str) -> SplitResult:
     return parts
 
 
-async def open_websocket(url: str) -> ClientConnection:
-    """A WebSocket to the peer at a URL. Raises PeerUnreachable, or LocalError for a URL that is none."""
+async def open_websocket(url: str, tls: SSLContext | None = None) -> ClientConnection:
+    """A WebSocket to the peer at a URL; ``tls`` says whom to trust where it is one of https, without it the CAs of the system are
+    trusted. Raises PeerUnreachable, or LocalError for a URL that is none."""
     parts = check_url(url)
     target = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/v1"
     try:
         async with asyncio.timeout(OPEN_TIMEOUT_S):
-            return await _connected(target, str(parts.hostname), parts.port or (443 if target[:3] == "wss" else 80))
+            if parts.scheme == "http":
+                return await _connected(target, str(parts.hostname), parts.port or 80, None)
+            return await _connected(target, str(parts.hostname), parts.port or 443, tls or True)
     except TimeoutError:
         problem = (
             f"nobody answers at {url} within {OPEN_TIMEOUT_S:g} s, and nothing refuses the connection either: "
@@ -58,9 +62,10 @@ async def open_websocket(url: str) -> ClientConnection:
         status, body = error.response.status_code, bytes(error.response.body or b"")[:SHOWN_BYTES].decode("utf-8", "replace")
         said = " ".join(body.split()) or error.response.reason_phrase
         problem = f"what answers at {url} lets this client not in (HTTP {status}): {said if said.isprintable() else ascii(said)}"
+    except SSLError as error:
+        problem = why_no_tls(url, error)
     except (OSError, InvalidHandshake, InvalidURI, EOFError, UnicodeError) as error:
-        # TLS has no words of the system's.
-        said = reason(error) if isinstance(error, OSError) and not isinstance(error, SSLError) else str(error)
+        said = reason(error) if isinstance(error, OSError) else str(error)
         problem = (
             f"no peer answers at {url}: {said or 'no answer'}; start one with `gsg peer`, "
             "or name another with --peer URL or GSG_PEER"
@@ -68,16 +73,23 @@ async def open_websocket(url: str) -> ClientConnection:
     raise PeerUnreachable(problem)
 
 
-async def _connected(target: str, host: str, port: int) -> ClientConnection:
+async def _connected(target: str, host: str, port: int, tls: SSLContext | bool | None) -> ClientConnection:
     """A WebSocket to the first address of the host that takes one. Raises what websockets raises, and OSError."""
     failed = OSError("the host has no address")
     # Looked up here, and not by the loop, which would wait for a silent name server as it ends.
     for address, at in dict.fromkeys(await resolve(host, port)):
         try:
             return await websocket_connect(
-                target, host=address, port=at, max_size=MAX_MESSAGE_BYTES, compression=None, open_timeout=None, proxy=None
+                target,
+                host=address,
+                port=at,
+                max_size=MAX_MESSAGE_BYTES,
+                compression=None,
+                open_timeout=None,
+                proxy=None,
+                ssl=tls,
             )
-        except TimeoutError:
+        except (TimeoutError, SSLError):
             raise
         except OSError as error:
             failed = error

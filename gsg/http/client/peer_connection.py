@@ -19,6 +19,7 @@ from contextlib import suppress
 from enum import Enum
 from itertools import count
 from random import Random
+from ssl import SSLContext
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -85,7 +86,7 @@ class PeerConnection:
     """One WebSocket after the other to doors of peers, and what is asked and told over it.
 
     ``reconnects``: whether a peer that is lost is to be followed by the next one; ``on_state`` is called when the state changes,
-    with what has happened, in words. ``pause`` waits for so many seconds.
+    with what has happened, in words. ``pause`` waits for so many seconds. ``tls`` is for doors that speak it.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class PeerConnection:
         on_state: Callable[[ConnectionState, str], object] | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: Random,
+        tls: SSLContext | None = None,
     ) -> None:
         self.lost: GsgError | None = None
         """Why the connection has ended."""
@@ -111,6 +113,7 @@ class PeerConnection:
         self._on_state = on_state
         self._pause = pause
         self._rng = rng
+        self._tls = tls
         self._websocket: ClientConnection | None = None
         """None where there is none that stands."""
         self._returned = asyncio.Event()
@@ -138,7 +141,7 @@ class PeerConnection:
         problems: list[str] = []
         for url in urls:
             try:
-                self._websocket = await open_websocket(url)
+                self._websocket = await open_websocket(url, self._tls)
                 break
             except RemoteError as error:
                 if len(urls) == 1:
@@ -321,7 +324,7 @@ class PeerConnection:
                     return PeerUnreachable(f"{problem}; tried for {tried_s:.1f} s to connect again")
                 case order:
                     try:
-                        websocket = await open_websocket(order.url)
+                        websocket = await open_websocket(order.url, self._tls)
                     except GsgError as error:
                         problem = error
                     else:

@@ -72,12 +72,15 @@ def authority_of(text: str) -> Authority | None:
 
 class Hosts:
     """The names that a door answers to, besides addresses. ``bound``: where it listens; ``names``: what else it is called;
-    ``origins``: the pages of other hosts that may talk to it, such as ``https://app.example.org``.
+    ``origins``: the pages of other hosts that may talk to it, such as ``https://app.example.org``; ``scheme``: what it speaks, http
+    or https.
 
     Raises LocalError for a name or an origin that is none.
     """
 
-    def __init__(self, bound: str, names: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
+    def __init__(self, bound: str, names: Iterable[str] = (), origins: Iterable[str] = (), *, scheme: str = "http") -> None:
+        # Somebody in front of a plain door may speak TLS for it; a page in plain text is never one of a door that speaks it itself.
+        self._page_schemes = ("https",) if scheme == "https" else ("http", "https")
         self._names = {LOCALHOST}
         where = authority_of(bound)
         if where is not None:
@@ -113,7 +116,8 @@ class Hosts:
                 f"this peer is not known as {_shown(host.host)}, which may be the name of a page that means it harm: ask it by its "
                 f"address or as {LOCALHOST}, or start it with --http-host {_shown(host.host)} if the name is its own",
             )
-        if origins and (len(origins) > 1 or not (origins[0].lower() in self.origins or _same(origins[0], host))):
+        from_there = len(origins) == 1 and (origins[0].lower() in self.origins or _same(origins[0], host, self._page_schemes))
+        if origins and not from_there:
             return Refusal(
                 FORBIDDEN,
                 f"a page of {_shown(', '.join(origins))} may not talk to the peer at {_shown(hosts[0])}; only a page "
@@ -132,10 +136,10 @@ def _checked_origin(origin: str) -> str:
     return f"{found[1]}://{host}" + (f":{page.port}" if page.port not in (None, _PORTS[found[1]]) else "")
 
 
-def _same(origin: str, host: Authority) -> bool:
-    """Whether a page's origin is the host that it speaks to, port included (RFC 6454, section 5)."""
+def _same(origin: str, host: Authority, schemes: Sequence[str]) -> bool:
+    """Whether a page's origin is the host that it speaks to, scheme and port included (RFC 6454, section 5)."""
     found = _ORIGIN.fullmatch(origin.lower())
-    if found is None:
+    if found is None or found[1] not in schemes:
         return False  # null, as of a file or a sandbox, is nobody's
     usual = _PORTS[found[1]]
     page = authority_of(found[2])

@@ -24,6 +24,7 @@ from dht.links.handles import HANDLES
 from dht.liveness.late_timers import late_s
 from dht.log_rate import LogRate
 
+from ...doors.handshakes import Handshakes
 from .connections import Connection, Connections
 from .gathered_writes import GatheredWrites
 
@@ -64,8 +65,10 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-def protocols(connections: Connections) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
-    """The protocols of HTTP and of WebSockets whose connections are these."""
+def protocols(
+    connections: Connections, handshakes: Handshakes | None = None
+) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
+    """The protocols of HTTP and of WebSockets whose connections are these, and speak TLS where there are handshakes."""
 
     class Http(_Http):
         watched = connections
@@ -73,7 +76,14 @@ def protocols(connections: Connections) -> tuple[type[asyncio.Protocol], type[as
     class WebSocket(_WebSocket):
         watched = connections
 
-    return Http, WebSocket
+    if handshakes is None:
+        return Http, WebSocket
+
+    def tls(**options: Any) -> asyncio.Protocol:  # Any: as in uvicorn
+        return handshakes.protocol(lambda: Http(**options))
+
+    # Uvicorn makes the protocol of each connection by calling this, and knows nothing of TLS.
+    return cast(type[asyncio.Protocol], tls), WebSocket
 
 
 class _Http(H11Protocol):
