@@ -48,10 +48,17 @@ class Client:
         reconnect_s: float = inf,
         on_state: OnState | None = None,
         tls: SSLContext | None = None,
+        token: str | None = None,
     ) -> None:
         def make() -> AsyncClient:
             return AsyncClient(
-                url, wait_for_quota=wait_for_quota, reconnect=reconnect, reconnect_s=reconnect_s, on_state=on_state, tls=tls
+                url,
+                wait_for_quota=wait_for_quota,
+                reconnect=reconnect,
+                reconnect_s=reconnect_s,
+                on_state=on_state,
+                tls=tls,
+                token=token,
             )
 
         self._make = make

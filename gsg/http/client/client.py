@@ -78,13 +78,16 @@ class AsyncClient:
         reconnect_s: float = inf,
         on_state: OnState | None = None,
         tls: SSLContext | None = None,
+        token: str | None = None,
         rng: Random | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._waits_for_quota = wait_for_quota
         rng = SystemRandom() if rng is None else rng
         doors = DoorChoice(urls_of(url), rng, reconnect_s=reconnect_s)
-        self._connection = PeerConnection(doors, reconnects=reconnect, on_state=on_state, pause=pause, rng=rng, tls=tls)
+        self._connection = PeerConnection(
+            doors, reconnects=reconnect, on_state=on_state, pause=pause, rng=rng, tls=tls, token=token
+        )
         self.channel = ClientChannel(self._connection)
         """The channel of the peer (docs/channels.md)."""
 
@@ -251,6 +254,7 @@ async def connect(
     reconnect_s: float = inf,
     on_state: OnState | None = None,
     tls: SSLContext | None = None,
+    token: str | None = None,
 ) -> AsyncIterator[AsyncClient]:
     """A client of the peer at ``url``: ``async with gsg.connect() as client``. Raises PeerUnreachable where nobody answers.
 
@@ -258,9 +262,11 @@ async def connect(
     waits until the peer takes more from it, instead of raising Refused. ``reconnect``: a peer that is lost is followed by the next
     one that answers, of those given and those that peers have told of, tried for ``reconnect_s`` (docs/delivery.md, When the peer
     of a client is lost). ``on_state`` is called when the state of the connection changes. ``tls``: whom to trust at URLs of https,
-    such as ``ssl.create_default_context(cafile="ca.pem")``; without it, the CAs that the system trusts.
+    such as ``ssl.create_default_context(cafile="ca.pem")``; without it, the CAs that the system trusts. ``token``: one of
+    the peers' token files (docs/security.md, Tokens), which is shown to these doors alone, and not to others that peers tell of.
+    Raises AccessDenied where a peer asks for a token, or does not know this one.
     """
     async with AsyncClient(
-        url, wait_for_quota=wait_for_quota, reconnect=reconnect, reconnect_s=reconnect_s, on_state=on_state, tls=tls
+        url, wait_for_quota=wait_for_quota, reconnect=reconnect, reconnect_s=reconnect_s, on_state=on_state, tls=tls, token=token
     ) as client:
         yield client

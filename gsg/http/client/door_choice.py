@@ -94,6 +94,10 @@ class DoorChoice:
         """All that are known."""
         return list(dict.fromkeys([*self._given, *self._learnt, *self._earlier]))
 
+    def was_given(self, url: str) -> bool:
+        """Whether its caller named this door, and no peer: a token is for such doors alone, as any peer may tell of any door."""
+        return url in self._given
+
     def first(self) -> list[str]:
         """The doors to try at first, in order."""
         return self._rng.sample(self._given, len(self._given))

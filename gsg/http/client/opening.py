@@ -7,6 +7,7 @@ import re
 from ssl import SSLContext, SSLError
 from urllib.parse import SplitResult, urlsplit
 
+import msgspec
 from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as websocket_connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus, InvalidURI
@@ -14,12 +15,14 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 from dht.resolving import resolve
 
 from ...doors.refusals import why_no_tls
-from ...errors import LocalError, PeerUnreachable, reason
+from ...errors import AccessDenied, LocalError, PeerUnreachable, reason
 from ..protocol import MAX_MESSAGE_BYTES
 
 DEFAULT_URL = "http://127.0.0.1:8470"
 _PLACE = re.compile(r"[\w.-]+:[0-9]{1,5}")
 OPEN_TIMEOUT_S = 5.0
+PROBLEM = "application/problem+json"
+"""What a peer says who it does not know; of a proxy before it nothing is known."""
 SHOWN_BYTES = 1_000
 """How much is repeated of what a server says that lets a client not in."""
 
@@ -37,16 +40,20 @@ def check_url(url: str) -> SplitResult:
     return parts
 
 
-async def open_websocket(url: str, tls: SSLContext | None = None) -> ClientConnection:
+async def open_websocket(url: str, tls: SSLContext | None = None, token: str | None = None) -> ClientConnection:
     """A WebSocket to the peer at a URL; ``tls`` says whom to trust where it is one of https, without it the CAs of the system are
-    trusted. Raises PeerUnreachable, or LocalError for a URL that is none."""
+    trusted; ``token`` is shown to the peer.
+
+    Raises PeerUnreachable; AccessDenied where the peer asks for a token, or does not know this one; LocalError for a URL that is
+    none.
+    """
     parts = check_url(url)
     target = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/v1"
     try:
         async with asyncio.timeout(OPEN_TIMEOUT_S):
             if parts.scheme == "http":
-                return await _connected(target, str(parts.hostname), parts.port or 80, None)
-            return await _connected(target, str(parts.hostname), parts.port or 443, tls or True)
+                return await _connected(target, str(parts.hostname), parts.port or 80, None, token)
+            return await _connected(target, str(parts.hostname), parts.port or 443, tls or True, token)
     except TimeoutError:
         problem = (
             f"nobody answers at {url} within {OPEN_TIMEOUT_S:g} s, and nothing refuses the connection either: "
@@ -60,7 +67,9 @@ async def open_websocket(url: str, tls: SSLContext | None = None) -> ClientConne
         )
     except InvalidStatus as error:
         status, body = error.response.status_code, bytes(error.response.body or b"")[:SHOWN_BYTES].decode("utf-8", "replace")
-        said = " ".join(body.split()) or error.response.reason_phrase
+        said = " ".join(_detail(body).split()) or error.response.reason_phrase
+        if status in (401, 403) and error.response.headers.get("content-type") == PROBLEM:
+            raise AccessDenied(f"the peer at {url} does not let this client in: {said}", needs_token=status == 401) from None
         problem = f"what answers at {url} lets this client not in (HTTP {status}): {said if said.isprintable() else ascii(said)}"
     except SSLError as error:
         problem = why_no_tls(url, error)
@@ -73,7 +82,23 @@ async def open_websocket(url: str, tls: SSLContext | None = None) -> ClientConne
     raise PeerUnreachable(problem)
 
 
-async def _connected(target: str, host: str, port: int, tls: SSLContext | bool | None) -> ClientConnection:
+def check_token(token: str) -> str:
+    """A token, if it can be one. Raises LocalError, which does not repeat it."""
+    token = token.strip()
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise LocalError("the token is empty, or has blanks or signs that are none of ASCII; expected one of the peer's token file")
+    return token
+
+
+def _detail(body: str) -> str:
+    """What a problem says, or the body where it is none (RFC 9457)."""
+    try:
+        return str(msgspec.json.decode(body)["detail"])
+    except (msgspec.DecodeError, TypeError, KeyError):
+        return body
+
+
+async def _connected(target: str, host: str, port: int, tls: SSLContext | bool | None, token: str | None) -> ClientConnection:
     """A WebSocket to the first address of the host that takes one. Raises what websockets raises, and OSError."""
     failed = OSError("the host has no address")
     # Looked up here, and not by the loop, which would wait for a silent name server as it ends.
@@ -88,6 +113,7 @@ async def _connected(target: str, host: str, port: int, tls: SSLContext | bool |
                 open_timeout=None,
                 proxy=None,
                 ssl=tls,
+                additional_headers=None if token is None else {"Authorization": f"Bearer {token}"},
             )
         except (TimeoutError, SSLError):
             raise

@@ -26,7 +26,7 @@ import msgspec
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
-from ...errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, Reconnected, RemoteError
+from ...errors import AccessDenied, DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, Reconnected, RemoteError
 from ..protocol import (
     AskDoors,
     Doors,
@@ -42,7 +42,7 @@ from ..protocol import (
     error_of,
 )
 from .door_choice import DoorChoice, GiveUp, Pause, pause_s
-from .opening import check_url, open_websocket, why_closed
+from .opening import check_token, check_url, open_websocket, why_closed
 from .under_way import CONNECT_AGAIN, SENT_AGAIN, Asked, asked_for, next_step, with_next_step
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class PeerConnection:
     """One WebSocket after the other to doors of peers, and what is asked and told over it.
 
     ``reconnects``: whether a peer that is lost is to be followed by the next one; ``on_state`` is called when the state changes,
-    with what has happened, in words. ``pause`` waits for so many seconds. ``tls`` is for doors that speak it.
+    with what has happened, in words. ``pause`` waits for so many seconds. ``tls`` is for doors that speak it, ``token`` for those that were given.
     """
 
     def __init__(
@@ -98,6 +98,7 @@ class PeerConnection:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: Random,
         tls: SSLContext | None = None,
+        token: str | None = None,
     ) -> None:
         self.lost: GsgError | None = None
         """Why the connection has ended."""
@@ -114,6 +115,7 @@ class PeerConnection:
         self._pause = pause
         self._rng = rng
         self._tls = tls
+        self._token = None if token is None else check_token(token)
         self._websocket: ClientConnection | None = None
         """None where there is none that stands."""
         self._returned = asyncio.Event()
@@ -141,9 +143,9 @@ class PeerConnection:
         problems: list[str] = []
         for url in urls:
             try:
-                self._websocket = await open_websocket(url, self._tls)
+                self._websocket = await self._open(url)
                 break
-            except RemoteError as error:
+            except (RemoteError, AccessDenied) as error:
                 if len(urls) == 1:
                     raise
                 problems.append(str(error))
@@ -324,12 +326,18 @@ class PeerConnection:
                     return PeerUnreachable(f"{problem}; tried for {tried_s:.1f} s to connect again")
                 case order:
                     try:
-                        websocket = await open_websocket(order.url, self._tls)
+                        websocket = await self._open(order.url)
                     except GsgError as error:
+                        if isinstance(error, AccessDenied) and str(error) != str(problem):
+                            # Waiting alone will hardly help: whoever runs this is to know.
+                            self._set_state(ConnectionState.RECONNECTING, str(error))
                         problem = error
                     else:
                         self._connected(order.url)
                         return websocket
+
+    async def _open(self, url: str) -> ClientConnection:
+        return await open_websocket(url, self._tls, self._token if self._doors.was_given(url) else None)
 
     def _connected(self, url: str) -> None:
         self.url = url
