@@ -171,9 +171,9 @@ class HttpDoor:
         if not (is_loopback or self._is_locked or self._open_to_all):
             listening.close()
             raise DoorClosed(
-                f"the HTTP door at {show(self.host, self.port)} would let all who reach it do what the peer may; say who may come with "
-                "--http-token-file FILE or --http-client-ca FILE, or bind it to loopback with --http 127.0.0.1:PORT; with --http-open "
-                "it serves everybody"
+                f"the HTTP door at {show(self.host, self.port)} would let all who reach it do what the peer may; say who may come "
+                "with --http-token-file FILE or --http-client-ca FILE, or bind it to loopback with --http 127.0.0.1:PORT; with "
+                "--http-open it serves everybody"
             )
         listening.setblocking(False)
         self.port = listening.getsockname()[1]

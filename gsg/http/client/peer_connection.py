@@ -86,7 +86,8 @@ class PeerConnection:
     """One WebSocket after the other to doors of peers, and what is asked and told over it.
 
     ``reconnects``: whether a peer that is lost is to be followed by the next one; ``on_state`` is called when the state changes,
-    with what has happened, in words. ``pause`` waits for so many seconds. ``tls`` is for doors that speak it, ``token`` for those that were given.
+    with what has happened, in words. ``pause`` waits for so many seconds. ``tls`` is for doors that speak it, ``token``
+    for those that were given.
     """
 
     def __init__(

@@ -298,7 +298,7 @@ async def test_a_door_beyond_loopback_asks_for_tokens_or_is_said_to_be_open(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Peer() as peer:
-        with pytest.raises(DoorClosed, match=r"would let whoever reaches it do all that the peer may; .*--http-token-file FILE"):
+        with pytest.raises(DoorClosed, match=r"would let all who reach it do what the peer may; .*--http-token-file FILE"):
             async with HttpDoor(peer, "0.0.0.0", port=0):
                 pass
     async with locked_door(tmp_path, host="0.0.0.0"):

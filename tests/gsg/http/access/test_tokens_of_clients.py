@@ -99,21 +99,20 @@ async def test_a_client_whose_token_is_taken_back_says_so_and_comes_back_when_it
             news.clear()
             await news.wait()
 
-    async with locked_door(tmp_path) as door:
-        async with gsg.connect(door.url, token=TOKENS["reader"], on_state=on_state) as client, asyncio.timeout(30):
-            written(tmp_path / "tokens", LINES[1:])
-            door._sweep()
-            await until("that is no token of this peer")
-            written(tmp_path / "tokens", LINES)
-            door._sweep()
-            await until("connected to")
-            assert (await client.report()).peers
+    async with (
+        locked_door(tmp_path) as door,
+        gsg.connect(door.url, token=TOKENS["reader"], on_state=on_state) as client,
+        asyncio.timeout(30),
+    ):
+        written(tmp_path / "tokens", LINES[1:])
+        door._sweep()
+        await until("that is no token of this peer")
+        written(tmp_path / "tokens", LINES)
+        door._sweep()
+        await until("connected to")
+        assert (await client.report()).peers
 
-    assert [state for state, _ in states[:3]] == [
-        ConnectionState.CONNECTED,
-        ConnectionState.RECONNECTING,
-        ConnectionState.RECONNECTING,
-    ]
+    assert [state.value for state, _ in states[:3]] == ["connected", "reconnecting", "reconnecting"]
     assert "the token of this client was taken back" in states[1][1]
 
 
