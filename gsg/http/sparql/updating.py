@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from ...interleaving import in_thread
-from ...languages import as_long_as, is_prepared, prepare
+from ...languages import read_text
 from ...languages.rows import Row
 from ...languages.sparql.updates import Changes, Operation, parse_update
 from ...peer import Peer
@@ -39,12 +39,10 @@ class Updates:
     async def carry_out(self, asked: AskedUpdate, *, base: str, admit: Admit, client: str = "") -> None:
         """Carry out an update. Raises what is wrong with its text, before anything is done; and, when earlier operations of it may
         have been carried out, what a question or publishing raises."""
-        if not is_prepared("sparql"):
-            await in_thread(prepare, "sparql")
         read = partial(
             parse_update, asked.text, base=base, using_graphs=asked.using_graphs, using_named_graphs=asked.using_named_graphs
         )
-        for operation in await as_long_as(asked.text, read):
+        for operation in await read_text(asked.text, "sparql", read):
             if operation.query is None:
                 await self.publish(operation.changes(), admit)
                 continue

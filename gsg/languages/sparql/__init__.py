@@ -29,7 +29,7 @@ from .describe import description
 from .graphs import Dataset, said_dataset
 from .iris import Prologue
 from .modifiers import Modified, subselect
-from .parsing import parse_tree
+from .parsing import build, parse_tree
 from .patterns import Patterns
 from .terms import Reader, kind_of
 
@@ -67,7 +67,8 @@ def parse_query(
 
 
 def prepare() -> None:
-    """Nothing: what reads SPARQL is built as it is imported."""
+    """Build the parsers of queries and updates before the first text comes."""
+    build()
 
 
 def _translated(parsed: Any, given: Dataset, reader: Reader, *, once: bool) -> Query:  # Any: as in terms.py

@@ -71,6 +71,13 @@ _WORDS_BEFORE = frozenset(("FILTER", "HAVING", "BY", "ASC", "DESC", "DISTINCT"))
 _ONE_AT_A_TIME = threading.Lock()
 
 
+def build() -> None:
+    """Build the parsers, unless they are there."""
+    with _ONE_AT_A_TIME:
+        QUERY.grammar()
+        UPDATE.grammar()
+
+
 def parse_tree(text: str, what: str, form: Form = QUERY) -> tuple[Any, Source]:  # Any: rdflib's parse tree is untyped
     """The parse tree of a text and its source. Raises BadText, and Unsupported for what is understood and none of its form."""
     if len(text) > MAX_TEXT:
