@@ -13,6 +13,7 @@ from gsg import IRI, Literal, Symbol
 from gsg.http.door import HttpDoor
 from gsg.http.sparql import answering
 from gsg.http.sparql.answering import Found, Unanswered
+from gsg.http.sparql.graphs import GRAPH_TYPES, read_graph
 from gsg.tuples.terms import XSD
 
 
@@ -129,11 +130,24 @@ def test_what_may_be_out_of_date_is_no_ground_to_change_anything() -> None:
 async def test_the_description_says_which_formats_answers_have(door: HttpDoor) -> None:
     answer = await request(door, "GET", "/sparql", headers={"Accept": "application/n-triples"})
 
-    said = {line.split(" ", 1)[1] for line in answer.text.splitlines()}
     sd, formats = "http://www.w3.org/ns/sparql-service-description#", "http://www.w3.org/ns/formats/"
-    assert f"<{sd}resultFormat> <{formats}JSON-LD> ." in said
-    assert f"<{sd}inputFormat> <{formats}TriG> ." in said
-    assert f"<{sd}resultFormat> <{formats}TriG> ." not in said
+    found: dict[str, set[str]] = {}
+    for line in answer.text.splitlines():
+        _, predicate, value, _ = line.split(" ")
+        found.setdefault(predicate, set()).add(value)
+    graphs = {f"<{formats}{name}>" for name in ("Turtle", "N-Triples", "RDF_XML", "JSON-LD", "N3")}
+    rows = {f"<{formats}SPARQL_Results_{name}>" for name in ("JSON", "XML", "CSV", "TSV")}
+    assert found[f"<{sd}resultFormat>"] == graphs | rows
+    assert found[f"<{sd}inputFormat>"] == graphs | {f"<{formats}TriG>", f"<{formats}N-Quads>"}
+
+
+@pytest.mark.parametrize("media_type", GRAPH_TYPES)
+async def test_the_description_has_every_format_of_a_graph(door: HttpDoor, media_type: str) -> None:
+    answer = await request(door, "GET", "/sparql", headers={"Accept": media_type})
+
+    found = await read_graph(media_type, answer.body, base=door.url)
+    assert answer.media_type.partition(";")[0] == media_type
+    assert IRI("http://www.w3.org/ns/sparql-service-description#Service") in {triple[2] for triple in found}
 
 
 async def test_what_takes_too_long_is_given_up(door: HttpDoor) -> None:
