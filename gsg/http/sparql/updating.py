@@ -14,8 +14,6 @@ from ...peer import Peer
 from .answering import Found, Questions
 from .requests import AskedUpdate
 
-TIMEOUT_S = 10.0
-"""How long the WHERE of one operation may take; a longer one is refused, as others wait for it."""
 DECIDED_AT_ONCE = 1_000
 """Rows of which an operation's changes are found while others wait; of more in a thread."""
 
@@ -34,7 +32,8 @@ class Updates:
         self._questions = questions
         self._peer = peer
         self._turn = asyncio.Lock()
-        """Held by the operation with WHERE that is carried out. Bounded by the requests of the door that wait for it."""
+        """Held by the operation with WHERE that is carried out; what it asks has its time. Bounded by the requests of the door that
+        wait for it."""
 
     async def carry_out(self, asked: AskedUpdate, *, base: str, admit: Admit, client: str = "") -> None:
         """Carry out an update. Raises what is wrong with its text, before anything is done; and, when earlier operations of it may
@@ -48,7 +47,7 @@ class Updates:
                 continue
             async with (
                 self._turn,
-                self._questions.ask(operation.query, asked.text, timeout_s=TIMEOUT_S, client=client) as found,
+                self._questions.ask(operation.query, asked.text, timeout_s=asked.timeout_s, client=client) as found,
             ):
                 found.check_complete()
                 await self.publish(await _changes(operation, operation.query.select, found), admit)

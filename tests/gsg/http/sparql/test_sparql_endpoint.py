@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from urllib.parse import urlencode
 
 import pytest
 from plain_http import request, url_with
@@ -155,6 +156,17 @@ async def test_what_takes_too_long_is_given_up(door: HttpDoor) -> None:
 
     assert (answer.status, answer.headers["retry-after"]) == (503, "1")
     assert "timeout=" in answer.text
+
+
+async def test_an_update_whose_where_takes_too_long_changes_nothing(filled: HttpDoor) -> None:
+    update = {"update": "DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "timeout": "1e-9"}
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    answer = await request(filled, "POST", "/sparql", urlencode(update).encode(), headers=headers)
+
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    async with gsg.connect(filled.url) as client:
+        assert await client.insert(AGES) == 0
 
 
 async def test_a_query_stands_where_events_are_asked_for(filled: HttpDoor) -> None:
