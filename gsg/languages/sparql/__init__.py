@@ -20,7 +20,7 @@ from typing import Any
 from rete import algebra
 
 from ...tuples.terms import IRI
-from ..bad_text import Mistake, bad_text
+from ..bad_text import Mistake, bad_text, error_at
 from ..query import Query
 from ..result_form import ResultForm
 from ..scope import check_depth
@@ -61,7 +61,7 @@ def parse_query(
     try:
         return _translated(parsed, given, Reader(source, Prologue(base), now, seed), once=once)
     except Mistake as mistake:
-        raise bad_text(text, mistake.position, mistake.problem, what=what) from None
+        raise error_at(text, mistake, what=what) from None
     except RecursionError:
         raise bad_text(text, 0, "the query is nested too deep to be translated", what=what) from None
 

@@ -128,6 +128,14 @@ def test_what_may_be_out_of_date_is_no_ground_to_change_anything() -> None:
         Found([], is_complete=False).check_complete()
 
 
+async def test_what_is_not_supported_is_told_with_its_place(door: HttpDoor) -> None:
+    answer = await request(door, "GET", url_with("/sparql", {"query": "SELECT * {\n SERVICE <s> { ?s ?p ?o } }"}))
+
+    assert (answer.status, answer.media_type) == (400, "application/problem+json")
+    place = {"kind": "Unsupported", "line": 2, "column": 2, "source_line": " SERVICE <s> { ?s ?p ?o } }"}
+    assert answer.json.items() >= place.items()
+
+
 async def test_the_description_says_which_formats_answers_have(door: HttpDoor) -> None:
     answer = await request(door, "GET", "/sparql", headers={"Accept": "application/n-triples"})
 
