@@ -5,7 +5,7 @@
     │   ├── BadTerm             a value that is no term
     │   ├── BadText             a script, query or file that does not parse: has line, column and a caret
     │   ├── BadQuery            a query that parses and can have no meaning
-    │   ├── Unsupported         understood, and refused by name
+    │   ├── Unsupported         understood, and refused by name: has line and column where a text asks for it
     │   ├── TooManyTokens       a subscription would hold more than it may: how many tokens, and the limit
     │   ├── TooLarge            a row, an answer or a request is longer than a message may be
     │   ├── Overrun             the reader was too slow: events were dropped, and how many
@@ -131,7 +131,16 @@ class Overrun(LocalError):
 
 
 class Unsupported(LocalError):
-    """The request is understood and this version does not do it."""
+    """The request is understood and this version does not do it.
+
+    Attributes, where a text asks for it: ``line`` and ``column`` (from 1; else 0) and ``source_line``.
+    """
+
+    def __init__(self, problem: str, *, line: int = 0, column: int = 0, source_line: str = "") -> None:
+        super().__init__(problem)
+        self.line = line
+        self.column = column
+        self.source_line = source_line
 
 
 class BadData(LocalError):

@@ -28,7 +28,7 @@ from .background import logging_failure
 from .errors import BadData, DoorClosed, PeerUnreachable
 from .experiments.testbed import Testbed
 from .feeds.alpha_memory import AlphaMemory, OnEvent
-from .languages import Delete, Insert, Notify, Subscribe, parse_script, read_query
+from .languages import Delete, Insert, Notify, Subscribe, read_query, read_script
 from .languages.query import MAX_TOKENS
 from .monitoring.inspection import Inspection
 from .monitoring.status import Counters
@@ -287,7 +287,7 @@ class Peer:
         Raises BadText or BadQuery, and applies nothing, when any part of the script is wrong.
         """
         made, verbs = [], {Insert: self.insert, Delete: self.retract, Notify: self.notify}
-        for block in parse_script(script):
+        for block in await read_script(script):
             if isinstance(block, Subscribe):
                 made.append(await self._parts.subscriptions.subscribe(block.query, text=block.text))
             else:

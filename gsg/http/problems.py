@@ -109,6 +109,7 @@ def answering(endpoint: Callable[[Request], Awaitable[Response]]) -> Callable[[R
         except ClientDisconnect:
             return Response(status_code=HTTPStatus.BAD_REQUEST)  # nobody is there to read it
         except Exception:
+            # A defect of ours costs this request its answer, and not the door, which serves everybody else.
             log.exception("%s %s failed", request.method, request.url.path)
             return problem(
                 HTTPStatus.INTERNAL_SERVER_ERROR, "this peer failed at the request, and its log says how: please report that"

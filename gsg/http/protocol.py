@@ -207,7 +207,8 @@ class Done(_Message, tag=10, frozen=True):
 
 
 class Failed(_Message, tag=11, frozen=True):
-    """Not carried out. ``kind`` is the class of :mod:`gsg.errors`; line and column (from 1) are of a BadText, else 0."""
+    """Not carried out. ``kind`` is the class of :mod:`gsg.errors`; line and column (from 1) are of a BadText or an
+    Unsupported that are about a text, else 0."""
 
     kind: str
     problem: str
@@ -397,6 +398,7 @@ _ATTRIBUTES = {
     "Overrun": ("lost", "unread", "missing"),
     "TooManyTokens": ("tokens", "limit"),
     "Refused": ("again_s",),
+    "Unsupported": ("line", "column", "source_line"),
 }
 """What errors say besides their text, by their kind: attributes of the error, and fields of Failed."""
 

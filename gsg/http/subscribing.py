@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from ..errors import BadQuery, LocalError
-from ..interleaving import in_thread
-from ..languages import is_prepared, prepare
 from ..peer import Peer
 from ..subscriptions.backlog import check_limit
 from ..subscriptions.live import LiveSubscription
@@ -30,9 +28,6 @@ def check_subscribe(request: Subscribe) -> None:
 
 async def subscribe(peer: Peer, request: Subscribe, client: str) -> LiveSubscription:
     """The standing query of a client at this address. Raises what :meth:`gsg.Peer.subscribe` raises."""
-    if not is_prepared(request.language):
-        # What a peer does at a stretch keeps it from answering probes: on a busy machine it would be taken for dead.
-        await in_thread(prepare, request.language)
     return await peer.subscribe(
         request.text,
         request.language,

@@ -32,6 +32,8 @@ _PREPARING = threading.Lock()
 fail where several threads build syntax trees (python/cpython#106905)."""
 READ_AT_ONCE = 2_000
 """Characters of a query that are read while others wait: some 110 ms at worst, where all are expressions of SPARQL."""
+_READING: list[str] = []
+"""The language of each text that is being read in a thread. Bounded by who asks: a door takes so many requests at a time."""
 _Result = TypeVar("_Result")
 _SKELETONS = Skeletons()
 _ASKED_ONCE = Skeletons()
@@ -90,14 +92,39 @@ def parse_query(
 async def read_query(
     text: str, language: str = "gsg", *, default_graphs: Sequence[str] = (), named_graphs: Sequence[str] = (), once: bool = False
 ) -> Query:
-    """As :func:`parse_query`, a long text in a thread, as others are to have their turn: the longest takes a second."""
+    """As :func:`parse_query`, while others have their turn: the longest text takes a second."""
     read = partial(parse_query, text, language, default_graphs=default_graphs, named_graphs=named_graphs, once=once)
-    return await as_long_as(text, read)
+    return await read_text(text, language, read)
+
+
+async def read_script(text: str) -> tuple[Block, ...]:
+    """As :func:`parse_script`, while others have their turn."""
+    return await read_text(text, "gsg", partial(parse_script, text))
+
+
+async def read_text(text: str, language: str, read: Callable[[], _Result]) -> _Result:
+    """Read a text of a language while others have their turn: in a thread where it is long, and where it is the first, for which
+    the language's parser is built."""
+    if not is_prepared(language):
+        # What a peer does at a stretch keeps it from answering probes: on a busy machine it would be taken for dead.
+        await in_thread(prepare, language)
+    # Where one parser is for all threads, a short text would wait for the long one, and everybody else with it.
+    if not (_is_long(text) or language in _READING):
+        return read()
+    _READING.append(language)
+    try:
+        return await in_thread(read)
+    finally:
+        _READING.remove(language)
 
 
 async def as_long_as(text: str, work: Callable[[], _Result]) -> _Result:
     """Do some work that takes long where a text is: in a thread then."""
-    return await in_thread(work) if isinstance(text, str) and len(text) > READ_AT_ONCE else work()
+    return await in_thread(work) if _is_long(text) else work()
+
+
+def _is_long(text: object) -> bool:
+    return isinstance(text, str) and len(text) > READ_AT_ONCE
 
 
 def parse_script(text: str) -> tuple[Block, ...]:
@@ -127,4 +154,6 @@ __all__ = [
     "parse_script",
     "prepare",
     "read_query",
+    "read_script",
+    "read_text",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..errors import BadText
+from ..errors import BadText, Unsupported
 
 WIDEST = 160
 """Characters of a source line that a message shows: a line may be megabytes long, and a caret further right helps nobody."""
@@ -19,6 +19,23 @@ class Mistake(Exception):
         super().__init__(problem)
         self.position = position
         self.problem = problem
+
+
+class Refusal(Mistake):
+    """Something that is understood and not supported."""
+
+
+def error_at(text: str, mistake: Mistake, *, what: str) -> BadText | Unsupported:
+    """The error for a mistake in a text, or for what is refused there."""
+    error = bad_text(text, mistake.position, mistake.problem, what=what)
+    if not isinstance(mistake, Refusal):
+        return error
+    return Unsupported(
+        f"{error.problem} (line {error.line}, column {error.column})",
+        line=error.line,
+        column=error.column,
+        source_line=error.source_line,
+    )
 
 
 def bad_text(text: str, position: int, problem: str, *, what: str) -> BadText:

@@ -15,8 +15,7 @@ from dht import Contact
 
 from ..background import StartTask
 from ..errors import GsgError, LocalError, Overrun, Stale
-from ..interleaving import in_thread
-from ..languages import is_prepared, prepare, read_query
+from ..languages import read_query
 from ..languages.rows import Change, Sign
 from ..publisher.publisher import Publisher
 from ..publisher.quenching import Interests
@@ -71,8 +70,6 @@ class TopicFilters:
 
     async def subscribe(self, topic: str, backlog: Backlog) -> None:
         """Let a subscriber hear what is published from now on to topics that match a filter. Raises PeerUnreachable."""
-        if not is_prepared("gsg"):
-            await in_thread(prepare, "gsg")
         text = query_of(topic)
         query = await read_query(text)
         self._live[backlog] = live = await self._subscriptions.subscribe(

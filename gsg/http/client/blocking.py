@@ -23,7 +23,7 @@ from ...errors import DoorClosed
 from ...languages.query import MAX_TOKENS
 from ...subscriptions.backlog import LIMIT, Overflow
 from ...subscriptions.subscription import Callback
-from .blocking_loop import ClientThread, blocking
+from ..client_thread import ClientThread, blocking
 from .blocking_reading import BlockingSubscription, hearing
 from .channel import ClientChannel
 from .client import AsyncClient, OnState
@@ -75,8 +75,8 @@ class Client:
         """Connect to the first peer that answers. Raises PeerUnreachable, or LocalError for a URL that is none."""
         with self._opening:
             if self._running is None:
-                thread = ClientThread(self._make)
-                self._running = thread, thread.open()
+                thread = ClientThread()
+                self._running = thread, thread.open(self._make)
         return self
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from ...errors import DoorClosed, GsgError, Overrun, Reconnected, Stale
 from ...languages.rows import Change, Row
 from ...subscriptions.live import LiveSubscription
 from ...subscriptions.subscription import Callback, tell
-from .blocking_loop import ClientThread, Wrapping
+from ..client_thread import ClientThread, Wrapping
 from .events import ClientEvents
 
 log = logging.getLogger(__name__)

@@ -425,4 +425,5 @@ class PeerConnection:
             try:
                 self._on_state(state, why)
             except Exception:
+                # The callback is the user's: what it raises must not end the connection.
                 log.exception("a callback for the state of a connection failed at %s", state)

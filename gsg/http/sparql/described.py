@@ -22,7 +22,7 @@ class SparqlForm(msgspec.Struct, rename="kebab"):
     default_graph_uri: list[str] = []
     named_graph_uri: list[str] = []
     timeout: float = TIMEOUT_S
-    """Of a query, in seconds."""
+    """In seconds; of an update, for the WHERE of each operation, and then UPDATE_TIMEOUT_S where it is not there."""
     update: str = ""
     using_graph_uri: list[str] = []
     using_named_graph_uri: list[str] = []

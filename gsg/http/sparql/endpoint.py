@@ -15,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...background import in_turns
-from ...interleaving import in_thread
-from ...languages import is_prepared, prepare, read_query
+from ...languages import read_query
 from ...languages.result_form import Solution
 from ...languages.results.formats import BOOLEANS, SOLUTIONS, Format
 from ...subscriptions.live import LiveSubscription
@@ -116,8 +115,6 @@ class SparqlEndpoint:
         return await self._told(asked, query, media_type, request)
 
     async def _read(self, asked: AskedQuery, *, once: bool) -> Query:
-        if not is_prepared("sparql"):
-            await in_thread(prepare, "sparql")
         return await read_query(
             asked.text, "sparql", default_graphs=asked.default_graphs, named_graphs=asked.named_graphs, once=once
         )

@@ -4,7 +4,7 @@
     POST application/x-www-form-urlencoded          the same in the body; or update, using-graph-uri*, using-named-graph-uri*
     POST application/sparql-query, -update          the text is the body, the rest in the URL
 
-What stands in the URL of a form counts as what stands in its body. ``timeout`` (seconds) may stand beside a query. Other parameters
+What stands in the URL of a form counts as what stands in its body. ``timeout`` (seconds) may stand beside either. Other parameters
 are none of ours, such as ``format``, which clients of others send to every server.
 """
 
@@ -26,6 +26,10 @@ TIMEOUT_S = 30.0
 """How long a query may take that does not say."""
 MAX_TIMEOUT_S = 600.0
 """The longest that it may ask for; of more it gets this."""
+UPDATE_TIMEOUT_S = 10.0
+"""How long the WHERE of one operation of an update may take that does not say."""
+MAX_UPDATE_TIMEOUT_S = 60.0
+"""The longest that it may ask for; of more it gets this. Less than a query's, as the updates of others wait for it."""
 
 
 class BadRequest(Exception):
@@ -49,11 +53,12 @@ class AskedQuery:
 
 @dataclass(frozen=True, slots=True)
 class AskedUpdate:
-    """An update, and the dataset that its WHERE is about where the protocol names one."""
+    """An update, the dataset that its WHERE is about where the protocol names one, and how long each WHERE may take."""
 
     text: str
     using_graphs: tuple[str, ...] = ()
     using_named_graphs: tuple[str, ...] = ()
+    timeout_s: float = UPDATE_TIMEOUT_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +118,15 @@ def _one(fields: Mapping[str, Sequence[str]], name: str) -> str:
 def _query(fields: Mapping[str, Sequence[str]], text: str) -> AskedQuery:
     _refuse(fields, ("using-graph-uri", "using-named-graph-uri"), "a query, whose dataset is default-graph-uri and named-graph-uri")
     graphs = tuple(fields.get("default-graph-uri", ())), tuple(fields.get("named-graph-uri", ()))
-    return AskedQuery(text, *graphs, _timeout(fields))
+    return AskedQuery(text, *graphs, _timeout(fields, TIMEOUT_S, MAX_TIMEOUT_S))
 
 
 def _update(fields: Mapping[str, Sequence[str]], text: str) -> AskedUpdate:
     # An update of another graph than was meant cannot be taken back.
     dataset = "an update, whose dataset is using-graph-uri and using-named-graph-uri"
     _refuse(fields, ("default-graph-uri", "named-graph-uri"), dataset)
-    return AskedUpdate(text, tuple(fields.get("using-graph-uri", ())), tuple(fields.get("using-named-graph-uri", ())))
+    graphs = tuple(fields.get("using-graph-uri", ())), tuple(fields.get("using-named-graph-uri", ()))
+    return AskedUpdate(text, *graphs, _timeout(fields, UPDATE_TIMEOUT_S, MAX_UPDATE_TIMEOUT_S))
 
 
 def _refuse(fields: Mapping[str, Sequence[str]], names: Sequence[str], asked: str) -> None:
@@ -129,9 +135,9 @@ def _refuse(fields: Mapping[str, Sequence[str]], names: Sequence[str], asked: st
         raise BadRequest(400, f"the parameter {found!r} beside {asked}")
 
 
-def _timeout(fields: Mapping[str, Sequence[str]]) -> float:
+def _timeout(fields: Mapping[str, Sequence[str]], usual_s: float, most_s: float) -> float:
     if "timeout" not in fields:
-        return TIMEOUT_S
+        return usual_s
     said = _one(fields, "timeout")
     try:
         seconds = float(said)
@@ -139,4 +145,4 @@ def _timeout(fields: Mapping[str, Sequence[str]]) -> float:
         seconds = math.nan
     if not seconds > 0:
         raise BadRequest(400, f"timeout={said[:40]!r}; expected seconds, such as 10")
-    return min(seconds, MAX_TIMEOUT_S)
+    return min(seconds, most_s)

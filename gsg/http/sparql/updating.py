@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 from ...interleaving import in_thread
-from ...languages import as_long_as, is_prepared, prepare
+from ...languages import read_text
 from ...languages.rows import Row
 from ...languages.sparql.updates import Changes, Operation, parse_update
 from ...peer import Peer
@@ -14,8 +14,6 @@ from ..operations import Asker
 from .answering import Found, Questions
 from .requests import AskedUpdate
 
-TIMEOUT_S = 10.0
-"""How long the WHERE of one operation may take; a longer one is refused, as others wait for it."""
 DECIDED_AT_ONCE = 1_000
 """Rows of which an operation's changes are found while others wait; of more in a thread."""
 
@@ -31,7 +29,8 @@ class Updates:
         self._questions = questions
         self._peer = peer
         self._turn = asyncio.Lock()
-        """Held by the operation with WHERE that is carried out. Bounded by the requests of the door that wait for it."""
+        """Held by the operation with WHERE that is carried out; what it asks has its time. Bounded by the requests of the door that
+        wait for it."""
 
     async def carry_out(self, asked: AskedUpdate, asker: Asker, *, base: str, size_bytes: int) -> None:
         """Carry out an update, whose text has so many bytes.
@@ -39,18 +38,16 @@ class Updates:
         Raises what is wrong with its text, before anything is done; and, when earlier operations of it may have been carried out,
         what a question or publishing raises.
         """
-        if not is_prepared("sparql"):
-            await in_thread(prepare, "sparql")
         read = partial(
             parse_update, asked.text, base=base, using_graphs=asked.using_graphs, using_named_graphs=asked.using_named_graphs
         )
-        for operation in await as_long_as(asked.text, read):
+        for operation in await read_text(asked.text, "sparql", read):
             if operation.query is None:
                 await self.publish(operation.changes(), asker, size_bytes)
                 continue
             async with (
                 self._turn,
-                self._questions.ask(operation.query, asked.text, timeout_s=TIMEOUT_S, asker=asker) as found,
+                self._questions.ask(operation.query, asked.text, timeout_s=asked.timeout_s, asker=asker) as found,
             ):
                 found.check_complete()
                 await self.publish(await _changes(operation, operation.query.select, found), asker, size_bytes)

@@ -20,7 +20,7 @@ from typing import Any
 from rete import algebra
 
 from ...tuples.terms import IRI
-from ..bad_text import Mistake, bad_text
+from ..bad_text import Mistake, bad_text, error_at
 from ..query import Query
 from ..result_form import ResultForm
 from ..scope import check_depth
@@ -29,7 +29,7 @@ from .describe import description
 from .graphs import Dataset, said_dataset
 from .iris import Prologue
 from .modifiers import Modified, subselect
-from .parsing import parse_tree
+from .parsing import build, parse_tree
 from .patterns import Patterns
 from .terms import Reader, kind_of
 
@@ -61,13 +61,14 @@ def parse_query(
     try:
         return _translated(parsed, given, Reader(source, Prologue(base), now, seed), once=once)
     except Mistake as mistake:
-        raise bad_text(text, mistake.position, mistake.problem, what=what) from None
+        raise error_at(text, mistake, what=what) from None
     except RecursionError:
         raise bad_text(text, 0, "the query is nested too deep to be translated", what=what) from None
 
 
 def prepare() -> None:
-    """Nothing: what reads SPARQL is built as it is imported."""
+    """Build the parsers of queries and updates before the first text comes."""
+    build()
 
 
 def _translated(parsed: Any, given: Dataset, reader: Reader, *, once: bool) -> Query:  # Any: as in terms.py

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...errors import BadText, Unsupported
-from ..bad_text import Mistake, bad_text, printable
+from ...errors import BadText
+from ..bad_text import Mistake, Refusal, bad_text, error_at, printable
 from .grammar import query_grammar, update_grammar
 from .placeholders import Source, Token, read
 
@@ -71,6 +71,13 @@ _WORDS_BEFORE = frozenset(("FILTER", "HAVING", "BY", "ASC", "DESC", "DISTINCT"))
 _ONE_AT_A_TIME = threading.Lock()
 
 
+def build() -> None:
+    """Build the parsers, unless they are there."""
+    with _ONE_AT_A_TIME:
+        QUERY.grammar()
+        UPDATE.grammar()
+
+
 def parse_tree(text: str, what: str, form: Form = QUERY) -> tuple[Any, Source]:  # Any: rdflib's parse tree is untyped
     """The parse tree of a text and its source. Raises BadText, and Unsupported for what is understood and none of its form."""
     if len(text) > MAX_TEXT:
@@ -80,7 +87,7 @@ def parse_tree(text: str, what: str, form: Form = QUERY) -> tuple[Any, Source]: 
         _check_brackets(source)
         _check_form(source, text, form, what)
     except Mistake as mistake:
-        raise bad_text(text, mistake.position, mistake.problem, what=what) from None
+        raise error_at(text, mistake, what=what) from None
     from pyparsing import ParseBaseException
 
     try:
@@ -144,21 +151,10 @@ def _check_form(source: Source, text: str, form: Form, what: str) -> None:
         raise Mistake(len(text.rstrip()), f"the {what} ends too early; {expected}")
     word = first.text.upper()
     if word in form.beginnings or word in form.refused:
-        try:
-            _refuse_unsupported(source, form.refused)
-        except _Refused as refused:
-            raise Unsupported(f"{refused.problem} ({_place(text, refused.position)})") from None
+        _refuse_unsupported(source, form.refused)
     if word not in form.beginnings:
         meant = "" if word in _KEYWORDS else _meant(word, form.beginnings)
         raise Mistake(first.position, f'unexpected "{printable(first.text[:40])}"; {expected}{meant}')
-
-
-class _Refused(Mistake):
-    """Something that is understood and not supported."""
-
-
-def _place(text: str, position: int) -> str:
-    return f"line {text.count(chr(10), 0, position) + 1}, column {position - text.rfind(chr(10), 0, position)}"
 
 
 def _refuse_unsupported(source: Source, refused: Mapping[str, str]) -> None:
@@ -172,15 +168,15 @@ def _refuse_unsupported(source: Source, refused: Mapping[str, str]) -> None:
             raise Mistake(token.position, problem)
         following = source.tokens[at + 1] if at + 1 < len(source.tokens) else None
         if word in refused:
-            raise _Refused(token.position, f"{word} is {refused[word]}")
+            raise Refusal(token.position, f"{word} is {refused[word]}")
         if token.text == "<" and following is not None and following.text == "<" and following.position == token.position + 1:
             problem = 'a quoted triple ("<<") is no part of SPARQL 1.1; expected subject, predicate and object as they are'
-            raise _Refused(token.position, problem)
+            raise Refusal(token.position, problem)
         if token.text == "{" and following is not None and following.text == "|":
-            raise _Refused(token.position, 'an annotation ("{|") is no part of SPARQL 1.1; expected triples of their own')
+            raise Refusal(token.position, 'an annotation ("{|") is no part of SPARQL 1.1; expected triples of their own')
         if token.text == "{" and at and _counts_steps(source.tokens[at - 1 : at + 3]):
             problem = 'a count of steps ("{...}") is no part of a property path of SPARQL 1.1; expected "+", "*", "?" or "/"'
-            raise _Refused(token.position, problem)
+            raise Refusal(token.position, problem)
 
 
 def _counts_steps(tokens: list[Token]) -> bool:

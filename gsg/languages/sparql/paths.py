@@ -9,7 +9,7 @@ from typing import Any
 import rete
 from rete import algebra
 
-from ...errors import Unsupported
+from ..bad_text import Refusal
 from ..groups import balanced, joined
 from .graphs import ActiveGraph
 from .terms import Reader, kind_of
@@ -31,7 +31,9 @@ def path_of(reader: Reader, part: Any) -> algebra.PathStep:  # Any: rdflib's par
     if kind == "PathNegatedPropertySet":
         return _negated_set(reader, part)
     if kind == "DistinctPath":
-        raise Unsupported("DISTINCT(...) in a property path is no part of SPARQL 1.1; expected the path alone")
+        raise Refusal(
+            _position_of_distinct(reader), "DISTINCT(...) in a property path is no part of SPARQL 1.1; expected the path alone"
+        )
     return algebra.Link(reader.iri(part))
 
 
@@ -78,3 +80,14 @@ def between(
             sides = (reduce(joined, between(subject, side, object_, graph, another)) for side in (first, second))
             return [reduce(algebra.Union, sides)]
     return [graph.walks(subject, path, object_)]
+
+
+def _position_of_distinct(reader: Reader) -> int:
+    """Where DISTINCT stands in a path: not behind SELECT, nor in an aggregate, such as COUNT(DISTINCT(?x))."""
+    tokens = reader.source.tokens
+    for at in range(2, len(tokens) - 1):
+        if tokens[at].text.upper() == "DISTINCT" and tokens[at + 1].text == "(":
+            before, earlier = tokens[at - 1], tokens[at - 2]
+            if before.kind == "sign" and not (before.text == "(" and earlier.kind == "word"):
+                return tokens[at].position
+    return 0

@@ -6,6 +6,7 @@ patterns.py, paths.py, modifiers.py and construct.py, and nowhere else.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -16,7 +17,7 @@ from rete import algebra
 
 from ...errors import BadQuery, Unsupported
 from ...tuples.terms import IRI, XSD, XSD_BOOLEAN, XSD_DOUBLE, XSD_INTEGER, Literal, Term, literal
-from ..bad_text import Mistake
+from ..bad_text import Mistake, Refusal
 from ..expressions.functions import CASTS
 from ..expressions.signatures import ARGUMENTS, CAST_NAMES, FRESH
 from ..expressions.strings import wrong_constants
@@ -109,6 +110,13 @@ class Reader(QueryScope):
             elif begun is not None and token.kind == "string" and token.text.strip("\"'").replace("\\\\", "\\") == text:
                 return token.position
         return begun or 0
+
+    def _position_of_call(self, iri: str) -> int:
+        """Where a function that has an IRI is called."""
+        for token, following in itertools.pairwise(self.source.tokens):
+            if token.kind in ("iri", "name") and following.text == "(" and self.token_iri(token.text).value == iri:
+                return token.position
+        return 0
 
     def token_iri(self, text: str) -> IRI:
         """The IRI of a token: ``<...>``, a prefixed name, or ``a``."""
@@ -274,7 +282,7 @@ class Reader(QueryScope):
         iri = self.iri(part.iri).value
         if iri not in CASTS:
             known = ", ".join(f"xsd:{cast.removeprefix(XSD)}" for cast in CASTS)
-            raise Unsupported(f"the function <{iri}> is not known; known are the casts {known}")
+            raise Refusal(self._position_of_call(iri), f"the function <{iri}> is not known; known are the casts {known}")
         if len(part.expr or ()) != 1 or part.distinct:
             raise BadQuery(f"the cast <{iri}> takes one argument")
         return Call(iri, (self.expression(part.expr[0], scope),))

@@ -27,7 +27,7 @@ import rete
 from rete import algebra
 
 from ...tuples.terms import IRI, BlankNode, Term, Tuple
-from ..bad_text import Mistake, bad_text
+from ..bad_text import Mistake, bad_text, error_at
 from ..query import Query
 from ..rows import Row
 from ..scope import check_depth
@@ -135,7 +135,7 @@ def parse_update(
             if operation is not None:
                 operations.append(operation)
     except Mistake as mistake:
-        raise bad_text(text, mistake.position, mistake.problem, what=what) from None
+        raise error_at(text, mistake, what=what) from None
     except RecursionError:
         raise bad_text(text, 0, f"the {what} is nested too deep to be translated", what=what) from None
     return operations

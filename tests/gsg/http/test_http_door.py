@@ -141,6 +141,13 @@ async def test_a_mistake_in_a_query_travels_with_its_place(client: AsyncClient) 
     assert str(error).endswith("\n      NTO { (?y, red) }\n      ^")
 
 
+async def test_what_is_not_supported_travels_with_its_place(client: AsyncClient) -> None:
+    with pytest.raises(Unsupported, match=r"^SERVICE is not supported: .* \(line 2, column 2\)$") as caught:
+        await client.subscribe("SELECT * {\n SERVICE <s> { ?s ?p ?o } }", "sparql")
+
+    assert (caught.value.line, caught.value.column, caught.value.source_line) == (2, 2, " SERVICE <s> { ?s ?p ?o } }")
+
+
 @pytest.mark.parametrize(
     ("text", "language", "error", "problem"),
     [
@@ -313,6 +320,8 @@ ERRORS = [
     gsg.Stale("rows may be out of date"),
     gsg.Refused("not now", again_s=2.5),
     DoorClosed("closed"),
+    Unsupported("unknown language"),
+    Unsupported("LOAD is not supported (line 1, column 3)", line=1, column=3, source_line="  LOAD <x>"),
 ]
 
 

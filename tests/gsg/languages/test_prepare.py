@@ -1,12 +1,14 @@
-"""A language is built once, however many threads ask for it at the same time."""
+"""A language is built once, however many threads ask for it at a time, and no loop waits while another text is read in a thread."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 
 import pytest
 
 from gsg import languages
+from gsg.languages.sparql import parsing
 
 
 class Watched:
@@ -51,3 +53,23 @@ def test_threads_that_ask_at_once_build_a_language_once(monkeypatch: pytest.Monk
 
     assert builds == [1]
     assert languages.is_prepared("gsg")
+
+
+async def test_a_short_text_does_not_keep_the_loop_waiting_for_a_long_one() -> None:
+    await asyncio.to_thread(languages.prepare, "sparql")
+    is_reading, is_over = threading.Event(), threading.Event()
+
+    def read_long() -> str:
+        with parsing._ONE_AT_A_TIME:
+            is_reading.set()
+            assert is_over.wait(timeout=30), "the loop's thread does not come to say so"
+            return "long"
+
+    long = asyncio.create_task(languages.read_text(" " * (languages.READ_AT_ONCE + 1), "sparql", read_long))
+    await asyncio.to_thread(is_reading.wait)
+    short = asyncio.create_task(languages.read_query("SELECT * { ?what <http://x/p> ?how }", "sparql"))
+    await asyncio.sleep(0)
+    is_over.set()
+
+    assert await long == "long"
+    assert (await short).select == ("what", "how")

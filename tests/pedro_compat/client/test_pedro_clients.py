@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -427,9 +429,15 @@ def test_closing_ends_a_wait_in_another_thread() -> None:
         client.close()
         reader.join()
 
-        with pytest.raises(gsg.DoorClosed, match="not connected; use it inside `with"):
+        with pytest.raises(gsg.DoorClosed, match="this client is closed; connect with another one"):
             client.notify("f(2)")
+        assert client.delivery() is None
         assert heard in ([], [Delivery(0, "f(1)")])
+
+
+def test_blocking_client_that_is_not_entered_says_so() -> None:
+    with pytest.raises(gsg.DoorClosed, match="not connected; use it inside `with"):
+        Client().delivery()
 
 
 def test_blocking_client_says_when_nobody_answers() -> None:
@@ -449,7 +457,7 @@ def test_blocking_client_that_waits_for_nothing_comes_back_too() -> None:
     with door_in_a_thread() as port, Client(port=port) as client, Client(port=port) as other:
         client.subscribe("t(X)")
 
-        client._loop.call_soon_threadsafe(client._client._line._data_writer.transport.abort)
+        client._thread._loop.call_soon_threadsafe(client._client._line._data_writer.transport.abort)
         with contextlib.suppress(gsg.PeerUnreachable):  # said while the connection was being lost
             client.register("fred")
         client.send("f")
@@ -460,3 +468,11 @@ def test_blocking_client_that_waits_for_nothing_comes_back_too() -> None:
 
 def test_both_clients_are_public() -> None:
     assert (pedro_compat.AsyncClient, pedro_compat.Client) == (AsyncClient, Client)
+
+
+def test_the_client_loads_nothing_of_the_http_client() -> None:
+    code = "import sys, pedro_compat; pedro_compat.Client; print({'websockets', 'gsg.http.client'} & set(sys.modules))"
+
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+
+    assert loaded.stdout == "set()\n"

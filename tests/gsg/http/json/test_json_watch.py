@@ -198,19 +198,19 @@ async def test_so_many_wait_at_once(door: HttpDoor, client: AsyncClient, monkeyp
 async def test_a_client_that_does_not_read_holds_up_nobody_and_is_told_what_it_missed(door: HttpDoor, client: AsyncClient) -> None:
     async with watching(door, limit="10") as events:
         await events.some(2)
-        # They come together, before anything can be sent.
+        # They come in few turns of the loop, of which each has more than are kept.
         await door._peer.notify([(number,) for number in range(1_000)])
         await still_serves(door)
-        sent = 0
+        told = 0
         while (overrun := await events.next()) is not None and overrun.name == "row":
-            sent += 1  # on a busy machine some may be sent after all
+            told += 1
         row = await events.next()
 
     assert overrun is not None
     assert row is not None
     assert (overrun.name, overrun.data["type"], overrun.data["why"]["kind"]) == ("overrun", "overrun", "Overrun")
-    assert overrun.data["why"]["lost"] > 100
-    assert row.data["row"] == {"x": sent + overrun.data["why"]["lost"]}
+    assert overrun.data["why"]["lost"] > 0
+    assert row.data["row"] == {"x": told + overrun.data["why"]["lost"]}
 
 
 async def test_a_query_that_ends_says_why_and_browsers_are_told_not_to_come_back(door: HttpDoor, client: AsyncClient) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from urllib.parse import urlencode
 
 import pytest
 from plain_http import request, url_with
@@ -13,6 +14,7 @@ from gsg import IRI, Literal, Symbol
 from gsg.http.door import HttpDoor
 from gsg.http.sparql import answering
 from gsg.http.sparql.answering import Found, Unanswered
+from gsg.http.sparql.graphs import GRAPH_TYPES, read_graph
 from gsg.tuples.terms import XSD
 
 
@@ -126,14 +128,35 @@ def test_what_may_be_out_of_date_is_no_ground_to_change_anything() -> None:
         Found([], is_complete=False).check_complete()
 
 
+async def test_what_is_not_supported_is_told_with_its_place(door: HttpDoor) -> None:
+    answer = await request(door, "GET", url_with("/sparql", {"query": "SELECT * {\n SERVICE <s> { ?s ?p ?o } }"}))
+
+    assert (answer.status, answer.media_type) == (400, "application/problem+json")
+    place = {"kind": "Unsupported", "line": 2, "column": 2, "source_line": " SERVICE <s> { ?s ?p ?o } }"}
+    assert answer.json.items() >= place.items()
+
+
 async def test_the_description_says_which_formats_answers_have(door: HttpDoor) -> None:
     answer = await request(door, "GET", "/sparql", headers={"Accept": "application/n-triples"})
 
-    said = {line.split(" ", 1)[1] for line in answer.text.splitlines()}
     sd, formats = "http://www.w3.org/ns/sparql-service-description#", "http://www.w3.org/ns/formats/"
-    assert f"<{sd}resultFormat> <{formats}JSON-LD> ." in said
-    assert f"<{sd}inputFormat> <{formats}TriG> ." in said
-    assert f"<{sd}resultFormat> <{formats}TriG> ." not in said
+    found: dict[str, set[str]] = {}
+    for line in answer.text.splitlines():
+        _, predicate, value, _ = line.split(" ")
+        found.setdefault(predicate, set()).add(value)
+    graphs = {f"<{formats}{name}>" for name in ("Turtle", "N-Triples", "RDF_XML", "JSON-LD", "N3")}
+    rows = {f"<{formats}SPARQL_Results_{name}>" for name in ("JSON", "XML", "CSV", "TSV")}
+    assert found[f"<{sd}resultFormat>"] == graphs | rows
+    assert found[f"<{sd}inputFormat>"] == graphs | {f"<{formats}TriG>", f"<{formats}N-Quads>"}
+
+
+@pytest.mark.parametrize("media_type", GRAPH_TYPES)
+async def test_the_description_has_every_format_of_a_graph(door: HttpDoor, media_type: str) -> None:
+    answer = await request(door, "GET", "/sparql", headers={"Accept": media_type})
+
+    found = await read_graph(media_type, answer.body, base=door.url)
+    assert answer.media_type.partition(";")[0] == media_type
+    assert IRI("http://www.w3.org/ns/sparql-service-description#Service") in {triple[2] for triple in found}
 
 
 async def test_what_takes_too_long_is_given_up(door: HttpDoor) -> None:
@@ -141,6 +164,17 @@ async def test_what_takes_too_long_is_given_up(door: HttpDoor) -> None:
 
     assert (answer.status, answer.headers["retry-after"]) == (503, "1")
     assert "timeout=" in answer.text
+
+
+async def test_an_update_whose_where_takes_too_long_changes_nothing(filled: HttpDoor) -> None:
+    update = {"update": "DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "timeout": "1e-9"}
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+
+    answer = await request(filled, "POST", "/sparql", urlencode(update).encode(), headers=headers)
+
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    async with gsg.connect(filled.url) as client:
+        assert await client.insert(AGES) == 0
 
 
 async def test_a_query_stands_where_events_are_asked_for(filled: HttpDoor) -> None:

@@ -9,9 +9,11 @@ import pytest
 from gsg.http.sparql.requests import (
     FORM,
     MAX_TIMEOUT_S,
+    MAX_UPDATE_TIMEOUT_S,
     QUERY,
     TIMEOUT_S,
     UPDATE,
+    UPDATE_TIMEOUT_S,
     AskedDescription,
     AskedQuery,
     AskedUpdate,
@@ -59,6 +61,18 @@ def test_nobody_waits_longer_than_may_be() -> None:
 
     assert isinstance(asked, AskedQuery)
     assert asked.timeout_s == MAX_TIMEOUT_S
+
+
+@pytest.mark.parametrize(("said", "meant_s"), [("", UPDATE_TIMEOUT_S), ("timeout=2.5", 2.5), ("timeout=1e9", MAX_UPDATE_TIMEOUT_S)])
+def test_an_update_may_say_how_long_where_may_take(said: str, meant_s: float) -> None:
+    asked = asked_by_post(UPDATE, said, b"CLEAR ALL")
+
+    assert asked == AskedUpdate("CLEAR ALL", timeout_s=meant_s)
+
+
+def test_a_timeout_beside_an_update_that_is_none_is_refused() -> None:
+    with pytest.raises(BadRequest, match="timeout='soon'; expected seconds"):
+        asked_by_post(UPDATE, "timeout=soon", b"CLEAR ALL")
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,29 @@ def test_what_is_not_supported_is_refused_by_name(text: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("CLEAR ALL", "CLEAR"),
+        ("SELECT * {\n  ?s ?p ?o .\n  SERVICE <s> { ?s ?p ?o } }", "SERVICE"),
+        ("SELECT * {\n ?s ?p ?o\n FILTER(:f(?o)) }", ":f("),
+        ("SELECT (COUNT(DISTINCT (?s)) AS ?n) {\n ?s (DISTINCT(:p)) ?o }", "DISTINCT(:p"),
+        ("SELECT DISTINCT (1 AS ?n) {\n ?s ?p ?o .\n ?s :p/DISTINCT(:p) ?o }", "DISTINCT(:p"),
+        ("SELECT * {\n ?s :p{2} ?o }", "{2}"),
+    ],
+)
+def test_what_is_not_supported_has_its_place_as_attributes(text: str, word: str) -> None:
+    text = f"{PROLOGUE}\n{text}"
+    with pytest.raises(Unsupported) as caught:
+        parse_query(text)
+
+    before, _, _ = text.partition(word)
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    error = caught.value
+    assert (error.line, error.column, error.source_line) == (line, column, text.split("\n")[line - 1])
+    assert str(error).endswith(f" (line {line}, column {column})")
+
+
+@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("SELECT (COUNT(?x) AS ?x) { ?x :p ?o }", "SELECT gives ?x a value"),

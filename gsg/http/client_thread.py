@@ -1,4 +1,8 @@
-"""The thread of a client for programs without ``async``: a loop that serves one :class:`AsyncClient`, and what others ask of it."""
+"""The thread of a client for programs without ``async``: a loop that serves one asynchronous client, and what others ask of it.
+
+Which client is not known here: it is a peer's in client/blocking.py, and Pedro's in pedro_compat/client/blocking.py, which loads
+nothing of the other one.
+"""
 
 from __future__ import annotations
 
@@ -6,61 +10,56 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from ...errors import DoorClosed, LocalError
-from .client import AsyncClient
+from ..errors import DoorClosed, LocalError
 
 Answer = TypeVar("Answer")
+Entered = TypeVar("Entered")
 Wrapped = TypeVar("Wrapped")
 WrappedOut = TypeVar("WrappedOut", covariant=True)
 Parameters = ParamSpec("Parameters")
 
 
 class ClientThread:
-    """Serves one client, made by ``make``, from :meth:`open` to :meth:`close`."""
+    """Serves one client from :meth:`open` to :meth:`close`; ``name`` begins the names of its threads."""
 
-    def __init__(self, make: Callable[[], AsyncClient]) -> None:
-        self._make = make
-        self._opened: Future[AsyncClient] = Future()
+    def __init__(self, name: str = "gsg") -> None:
+        self._name = name
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop = asyncio.Event()
         self._ending = threading.Lock()
         """Held for moments only: nothing is given to a loop that is about to stop."""
-        self.callbacks = ThreadPoolExecutor(1, thread_name_prefix="gsg callbacks")
+        self.callbacks = ThreadPoolExecutor(1, thread_name_prefix=f"{name} callbacks")
         """The thread of callbacks. What waits for it is one batch of each subscription at most."""
         self._tasks: set[asyncio.Task[None]] = set()
         """What was started: bounded by the subscriptions with callbacks. They end with the loop at the latest."""
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="gsg client", daemon=True)
+        self._thread: threading.Thread | None = None
 
-    def open(self) -> AsyncClient:
-        """Start the thread and connect. Raises what making and entering an :class:`AsyncClient` does."""
+    def open(self, make: Callable[[], AbstractAsyncContextManager[Entered]]) -> Entered:
+        """Start the thread, and make and enter a client there, once. Raises what that does."""
+        opened: Future[Entered] = Future()
+
+        def serve() -> None:
+            asyncio.run(self._serve(_hold(make, opened)))
+
+        self._thread = threading.Thread(target=serve, name=f"{self._name} client", daemon=True)
         self._thread.start()
         try:
-            return self._opened.result()
+            return opened.result()
         except BaseException:
             self.close()
             raise
 
-    async def _serve(self) -> None:
+    async def _serve(self, hold: Coroutine[Any, Any, None]) -> None:  # Any: as in call
         self._loop = asyncio.get_running_loop()
         # Whoever waits for it to connect may give up, by Ctrl-C: it is to end then as well.
-        holding, stopping = asyncio.ensure_future(self._hold_client()), asyncio.ensure_future(self._stop.wait())
+        holding, stopping = asyncio.ensure_future(hold), asyncio.ensure_future(self._stop.wait())
         await asyncio.wait((holding, stopping), return_when=asyncio.FIRST_COMPLETED)
         holding.cancel()
         await asyncio.wait((holding,))
-
-    async def _hold_client(self) -> None:
-        try:
-            async with self._make() as client:
-                self._opened.set_result(client)
-                await asyncio.Event().wait()
-        except Exception as error:
-            if self._opened.done():
-                raise
-            self._opened.set_exception(error)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:  # Any: as in call
         """Do this in the client's thread until it is done or the client is closed. Raises DoorClosed where that is so already."""
@@ -99,10 +98,22 @@ class ClientThread:
         if loop is not None:
             with suppress(RuntimeError):  # it has ended already, as where nobody answered
                 loop.call_soon_threadsafe(self._stop.set)
-        if threading.current_thread() is not self._thread:
+        if self._thread is not None and threading.current_thread() is not self._thread:
             self._thread.join()
         # It is not waited for: what is running may be what closes the client.
         self.callbacks.shutdown(wait=False, cancel_futures=True)
+
+
+async def _hold(make: Callable[[], AbstractAsyncContextManager[Entered]], opened: Future[Entered]) -> None:
+    """Make and enter a client, say that it is there, or why it is not, and hold it until this is cancelled."""
+    try:
+        async with make() as client:
+            opened.set_result(client)
+            await asyncio.Event().wait()
+    except Exception as error:
+        if opened.done():
+            raise
+        opened.set_exception(error)
 
 
 class Wrapping(Protocol[WrappedOut]):
