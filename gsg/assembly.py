@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 
 import dht
@@ -20,6 +21,7 @@ from .dispatch import Dispatch
 from .experiments.testbed import Testbed
 from .feeds.by_heads.heads import Heads
 from .local_events import LocalEvents
+from .monitoring.spans import TracerProvider, spans_of
 from .monitoring.status import Counters, Status
 from .monitoring.timings import Timings
 from .monitoring.tracing import Tracing
@@ -72,7 +74,9 @@ class Parts:
         doors: Doors,
         joins: bool,
         work: dict[str, asyncio.Task[None]],
-        tracing: Tracing | None,
+        trace: str | Path | None,
+        trace_clock: Callable[[], float],
+        tracer_provider: TracerProvider | None,
         rng: Random,
         start_task: StartTask,
         is_open: Callable[[], bool],
@@ -138,9 +142,27 @@ class Parts:
         told = (self.topics.counts, self.topic_filters.counts)
         for count in (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts, *told):
             counters.add(count)
-        if tracing is not None:
-            tracing.observe(rendezvous, self.publisher, self.subscriber.feeds)
+        self._tracing = None if trace is None else Tracing(Path(trace), contact.id, trace_clock)
+        if self._tracing is not None:
+            self._tracing.observe(rendezvous, self.publisher, self.subscriber.feeds)
+        if (spans := spans_of(contact.id, tracer_provider)) is not None:
+            spans.observe(rendezvous, self.publisher, self.subscriber.feeds, lambda: self.subscriber.rows_told.count)
         self.dispatch = Dispatch(self)
+
+    def begin_trace(self) -> None:
+        """Begin to write what comes here, where that was asked for. Raises Unsupported and LocalError as Tracing.start does."""
+        if self._tracing is not None:
+            self._tracing.start()
+
+    def end_trace(self) -> None:
+        """Write what is left of it."""
+        if self._tracing is not None:
+            self._tracing.stop()
+
+    def stop(self) -> None:
+        """The peer stops."""
+        for part in (self.holders, self.subscriber, self.dispatch, self.topics):
+            part.stop()
 
     def _link_broken(self, link: PeerLink, reason: str) -> None:
         self.delivery.end_link(link)

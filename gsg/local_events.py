@@ -53,7 +53,7 @@ class LocalEvents:
         """Pass events on, in order, as far as one slice goes; None, and nothing done, when they have to go the long way."""
         if not events or self._responsibility.settling or self._publisher.sending or self._own.queued or not self._rendezvous.quiet:
             return None
-        if self._rendezvous.fan_outs.fanned:
+        if self._rendezvous.fan_outs.fanned or self._publisher.spans.are_made:
             return None
         for _, text in events:
             if text is None or len(text) > MAX_TEXT:

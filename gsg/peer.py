@@ -31,9 +31,9 @@ from .feeds.alpha_memory import AlphaMemory, OnEvent
 from .languages import Delete, Insert, Notify, Subscribe, read_query, read_script
 from .languages.query import MAX_TOKENS
 from .monitoring.inspection import Inspection
+from .monitoring.spans import TracerProvider
 from .monitoring.status import Counters
 from .monitoring.survey import Survey, survey
-from .monitoring.tracing import Tracing
 from .monitoring.vitals import Doors, Vitals
 from .network import EVERYBODY, Network, counts_of_refused
 from .placement.anchors import rule_of
@@ -61,6 +61,7 @@ from .wire.exchange import show
 from .wire.known_doors import KnownDoors
 from .wire.messages import Test
 from .wire.status_messages import PeerStatus
+from .wire.trace_context import Spans
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +76,7 @@ class Peer:
     ``data`` is the directory in which its id, its facts and the addresses of other peers are kept; without it, nothing outlives the
     peer. Entering raises BadData for a directory that cannot be used. ``identity`` proves who the peer is, drawn where none is
     given or kept; ``network`` says whom it talks with, and raises BadNetwork on entering. ``quotas`` are those of other peers and
-    of clients.
+    of clients. ``tracer_provider`` makes spans (docs/operating.md); without it, the one that OpenTelemetry was given, if any.
     ``rng`` and ``clock`` (seconds since any moment that peers agree on) are handed in by tests.
     """
 
@@ -90,6 +91,7 @@ class Peer:
         trace: str | Path | None = None,
         anchor: str = Anchor.RAREST,
         quotas: Quotas | None = None,
+        tracer_provider: TracerProvider | None = None,
         rng: Random | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -102,8 +104,7 @@ class Peer:
         self._membership: dht.Membership
         self._disk = NoDisk() if data is None else GroupCommit(Path(data))
         self._endpoint: dht.Endpoint
-        self._trace = trace
-        self._tracing: Tracing | None = None
+        self._trace, self._tracer_provider = trace, tracer_provider
         self._rule = rule_of(anchor)
         self.quotas = Quotas() if quotas is None else quotas
         """What other peers, and clients of its doors, may ask of this one."""
@@ -127,7 +128,6 @@ class Peer:
             clock = HybridClock(self._clock)
             identity = await self._disk.open(self._identity, lambda: dht.Identity(self._rng.randbytes(32)))
             self._membership = self._network.membership(identity)
-            self._tracing = None if self._trace is None else Tracing(Path(self._trace), identity.id, self._clock)
             # In a simulated network a slice takes no time: what happens there depends on nothing but its seed.
             ordered = self._network.attributes
             rendezvous = Rendezvous(compile_test, asyncio.get_running_loop().time, ordered)
@@ -141,11 +141,7 @@ class Peer:
             await self._disk.close()
             raise
         self._parts = parts = Parts(
-            self._endpoint,
-            rendezvous,
-            delivery,
-            self._disk,
-            clock,
+            *(self._endpoint, rendezvous, delivery, self._disk, clock),
             rule=self._rule,
             ordered=ordered,
             quotas=self.quotas,
@@ -153,7 +149,9 @@ class Peer:
             doors=self.doors,
             joins=bool(self._join),
             work=self._work,
-            tracing=self._tracing,
+            trace=self._trace,
+            trace_clock=self._clock,
+            tracer_provider=self._tracer_provider,
             rng=self._rng,
             start_task=self._start_task,
             is_open=lambda: self._open,
@@ -165,8 +163,7 @@ class Peer:
             await self._disk.begin_life(self._membership.id, life)
             self._start_task(self._disk.run(), self._disk.work)
             self._start_task(parts.handover.run(), "handover")
-            if self._tracing is not None:
-                self._tracing.start()
+            parts.begin_trace()
             self._endpoint.links.begin_reading()
             await self._enter_overlay()
             # Nobody waits for it: what is acknowledged from now on is written later.
@@ -239,18 +236,14 @@ class Peer:
 
     async def _stop(self) -> None:
         self._open = False
-        self._parts.holders.stop()
-        self._parts.subscriber.stop()
-        self._parts.dispatch.stop()
-        self._parts.topics.stop()
+        self._parts.stop()
         for task in list(self._running):
             task.cancel()
         try:
             # The caller's own error is the caller's: the group is to wait for our tasks, not to wrap it.
             await self._group.__aexit__(None, None, None)
         finally:
-            if self._tracing is not None:
-                self._tracing.stop()
+            self._parts.end_trace()
             try:
                 await self._endpoint.__aexit__(None, None, None)
             finally:
@@ -369,6 +362,11 @@ class Peer:
     def caller(self) -> Caller:
         """For one client: what it publishes keeps its order, and that of others may go between."""
         return Caller(self._opened)
+
+    @property
+    def spans(self) -> Spans:
+        """What is made of what its clients publish."""
+        return self._parts.publisher.spans
 
     @property
     def known_doors(self) -> KnownDoors:

@@ -265,7 +265,8 @@ def _share(message: Flash, share: dict[int, bytearray], after: After) -> Callabl
 
     def make(request: int) -> Flash:
         going = list(later(events, _now() - came_s))
-        return Flash(request, message.publisher, going, places, forwarded=True, after=after, audience=message.audience)
+        publisher, audience, trace = message.publisher, message.audience, message.trace
+        return Flash(request, publisher, going, places, forwarded=True, after=after, audience=audience, trace=trace)
 
     return make
 

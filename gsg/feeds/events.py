@@ -18,6 +18,7 @@ from ..errors import PeerMisbehaved
 from ..placement.rules import NOWHERE
 from ..wire.exchange import PeerLink
 from ..wire.messages import Event, Happened
+from ..wire.trace_context import EVENT, NO_SPAN, NO_SPANS, Spans
 from .acknowledging import Acknowledger
 from .alpha_memory import AlphaMemory
 from .seen_events import SeenEvents
@@ -47,6 +48,7 @@ class IncomingEvents:
         self._seen = SeenEvents()
         self.on_told: Callable[[bytes, Sequence[Event]], None] | None = None
         """Hears of a publisher's events whose rows are told now, where they came by a message."""
+        self.spans: Spans = NO_SPANS
 
     def accept(self, link: PeerLink, message: Happened) -> bool:
         """Acknowledge what a link has brought. Whether it is to be told, in its turn: some feed of it comes by this link, as nobody
@@ -61,8 +63,22 @@ class IncomingEvents:
                     return True  # nearly always the first
         return False
 
-    def tell_all(self, link: PeerLink, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+    def tell_all(
+        self,
+        link: PeerLink,
+        publisher: bytes,
+        events: Sequence[Event],
+        feeds: Sequence[Sequence[int]],
+        trace: bytes | None = None,
+    ) -> None:
         """It is the turn of events: as :meth:`tell` for each of them, but each query hears of its rows at once."""
+        if trace is None:
+            self._tell_all(link, publisher, events, feeds)
+        else:
+            with self.spans.deliver(trace, EVENT, len(events)):
+                self._tell_all(link, publisher, events, feeds)
+
+    def _tell_all(self, link: PeerLink, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
         for event, numbers in zip(events, feeds, strict=True):
             try:
                 self._tell(link, publisher, event, numbers)
@@ -78,7 +94,9 @@ class IncomingEvents:
         self._tell(link, publisher, event, feeds)
         self._joins.tell_rows()
 
-    def hold(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+    def hold(
+        self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int], trace: bytes | None = None
+    ) -> Callable[[], None]:
         """What is to be done when it is the turn of an event that has come already, and some feeds match.
 
         Whoever listens now hears of it then, also where it has ended by then: it was said before. A query that is asked until then
@@ -90,8 +108,9 @@ class IncomingEvents:
         def tell() -> None:
             # A query that has ended has no rows any more.
             still = [memory for memory in memories if memory.on_event is not None or memory.users]
-            self._tell_memories(publisher, event, still, came_s)
-            self._joins.tell_rows()
+            with NO_SPAN if trace is None else self.spans.deliver(trace, EVENT, 1):
+                self._tell_memories(publisher, event, still, came_s)
+                self._joins.tell_rows()
             if self.on_told is not None:
                 self.on_told(publisher, (event,))
 

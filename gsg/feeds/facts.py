@@ -12,6 +12,7 @@ import rete
 from ..tuples.terms import Tuple
 from ..wire.exchange import PeerLink, show
 from ..wire.messages import Deltas, Snapshot
+from ..wire.trace_context import NO_SPANS, Spans, kind_of
 from .alpha_memory import AlphaMemory, Source
 from .feed import Differences, SequenceHole
 from .ordered_delivery import OrderedDelivery
@@ -54,6 +55,7 @@ class IncomingFacts:
         self._resync = resync
         self._settle_union = settle_union
         self._leave = leave
+        self.spans: Spans = NO_SPANS
 
     def take_snapshot(self, link: PeerLink, source: Source, part: Snapshot) -> None:
         """A part of a feed's stored facts has come, and was checked."""
@@ -92,6 +94,14 @@ class IncomingFacts:
         # While these waited their feed may have ended, or a snapshot begun that has them.
         if feed.round != round or not memory.is_fed_by(source):
             return
+        if deltas.origin is None or deltas.origin.trace is None:
+            self._change(source, deltas)
+        else:
+            with self.spans.deliver(deltas.origin.trace, kind_of(next(iter(deltas.signs), 1)), len(deltas.facts)):
+                self._change(source, deltas)
+
+    def _change(self, source: Source, deltas: Deltas) -> None:
+        feed, memory = source.feed, source.memory
         if memory.union is None:
             self.tell_reader(memory, memory.changes_from(source, feed.apply(deltas)))
             return

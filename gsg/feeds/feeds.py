@@ -31,6 +31,7 @@ from ..tuples.features import Template, alpha_of
 from ..tuples.terms import Tuple
 from ..wire.exchange import Exchange, Leaving, LinkBroke, PeerLink, show
 from ..wire.messages import Deltas, Gap, Happened, Missed, Moved, Passed, RemoveCondition, Snapshot, Test
+from ..wire.trace_context import Spans
 from .alpha_memories import AlphaMemories, LeavingFacts
 from .alpha_memory import AlphaMemory, OnEvent, Source
 from .by_heads.heads import Heads
@@ -144,6 +145,10 @@ class Feeds:
         )
         self.on_memory: Callable[[AlphaMemory, bool], None] = lambda memory, kept: None
         """Hears of each memory when it is kept, and when nobody uses it any more."""
+
+    def make_spans(self, spans: Spans) -> None:
+        """Make these of what comes from now on."""
+        self.events.spans = self._facts.spans = spans
 
     # --- what queries and listeners ask -----------------------------------------------------------------------------------
 

@@ -29,10 +29,20 @@ log = logging.getLogger(__name__)
 class EventReceiver(Protocol):
     """Who hears of events."""
 
-    def tell_all(self, link: PeerLink, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
-        """It is the turn of events: the link that they came by, their publisher, and the feeds that each matches."""
+    def tell_all(
+        self,
+        link: PeerLink,
+        publisher: bytes,
+        events: Sequence[Event],
+        feeds: Sequence[Sequence[int]],
+        trace: bytes | None = None,
+    ) -> None:
+        """It is the turn of events: the link that they came by, their publisher, the feeds that each matches, and the context with
+        which they came."""
 
-    def hold(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+    def hold(
+        self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int], trace: bytes | None = None
+    ) -> Callable[[], None]:
         """An event has come before its turn; returns what is to be done then."""
 
 
@@ -89,7 +99,7 @@ class OrderedDelivery:
             return
         way = by or _way(link, message.after)
         if self._order.passes(way, publisher, events[-1].number, message.after):
-            self._receiver.tell_all(link, publisher, events, message.feeds)
+            self._receiver.tell_all(link, publisher, events, message.feeds, message.trace)
         else:
             self.hold_events(link, message, way)
 
@@ -99,7 +109,7 @@ class OrderedDelivery:
         things = [
             (
                 event.number,
-                self._receiver.hold(link, publisher, event, feeds),
+                self._receiver.hold(link, publisher, event, feeds, message.trace),
                 size_bytes(event.items) + len(event.text or "") + 8 * len(feeds),
             )
             for event, feeds in zip(message.events, message.feeds, strict=True)

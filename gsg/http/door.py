@@ -290,7 +290,8 @@ class HttpDoor:
         async def gate(scope: Scope, receive: Receive, send: Send) -> None:
             refusal = self._refusal(scope)
             if refusal is None:
-                await application(scope, receive, send)
+                with self._within_trace(scope):
+                    await application(scope, receive, send)
                 return
             self._refusals += 1
             host, port = scope.get("client") or ("nowhere", 0)
@@ -300,6 +301,14 @@ class HttpDoor:
             await _answer_instead(response, scope, receive, send)
 
         return gate
+
+    def _within_trace(self, scope: Scope) -> contextlib.AbstractContextManager[None]:
+        """What a request publishes belongs to the trace that its headers name, if they do (https://www.w3.org/TR/trace-context/)."""
+        if scope["type"] == "http" and self._peer.spans.are_made:
+            headers = dict(scope["headers"])
+            if (parent := headers.get(b"traceparent")) is not None:
+                return self._peer.spans.within(parent.decode("latin-1"), headers.get(b"tracestate", b"").decode("latin-1"))
+        return contextlib.nullcontext()
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         problem = scope["state"].get(REFUSAL)

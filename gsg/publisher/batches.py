@@ -46,7 +46,7 @@ class Batch(Protocol):
 
 class Facts:
     """Facts that come or go, with their length as encoded. ``calls`` says how many there are of each call, where several go
-    together, in order; ``stamp`` is that of another batch in which they went before.
+    together, in order, and ``traces`` the context of each; ``stamp`` is that of another batch in which they went before.
     """
 
     is_events = False
@@ -61,6 +61,7 @@ class Facts:
         *,
         calls: Sequence[int] = (),
         stamp: int = 0,
+        traces: Sequence[bytes | None] = (None,),
     ) -> None:
         self._record = record
         self._sign = sign
@@ -71,6 +72,7 @@ class Facts:
         self._audience = audience
         self.stamp = stamp
         self._ends = list(accumulate(calls))
+        self._traces = traces
         self._calls = len(calls) or 1
         """How many are not done with it: so long it is known what was said after it."""
         self._goes = False
@@ -119,20 +121,22 @@ class Facts:
         for at, parcel in enumerate(parcels):
             of_each = Counter(bisect_right(self._ends, number) for number in parcel.numbers)
             pieces += [(call, at, facts) for call, facts in of_each.items()]
-        for _, at, facts in sorted(pieces):
+        for call, at, facts in sorted(pieces):
             parcel = parcels[at]
             parcel.last = self._record.next_number()
-            parcel.parts.append(Part(facts, parcel.last, self._record.name_others(parcel)))
+            parcel.parts.append(Part(facts, parcel.last, self._record.name_others(parcel), self._traces[call]))
         return parcels
 
     def message(self, parcel: Parcel, request: int, after: After) -> Message:
         """A Publish."""
         facts = [self.facts[number] for number in parcel.numbers]
-        origin = Origin(self._record.own_id, parcel.last, [] if parcel.parts else after)
+        after, trace = ([], None) if parcel.parts else (after, self._traces[0])
+        origin = Origin(self._record.own_id, parcel.last, after, trace)
         unsure, audience, parts = self._record.unsure, self._audience, parcel.parts
         if parts and self._record.sent.forgotten != self._forgotten:
             # Nobody is to wait for what was to go to a rendezvous that could not be reached meanwhile.
-            parts = [Part(part.facts, part.number, self._record.sent.still_known(part.after)) for part in parts]
+            still_known = self._record.sent.still_known
+            parts = [Part(part.facts, part.number, still_known(part.after), part.trace) for part in parts]
         return Publish(request, self._sign, facts, parcel.places, self.stamp, False, unsure, origin, audience, parts)
 
     def acknowledged(self, parcel: Parcel, done: Done) -> None:
@@ -156,8 +160,15 @@ class Events:
 
     is_events = True
 
-    def __init__(self, record: SendRecord, events: Sequence[tuple[Tuple, str | None]], audience: Audience | None) -> None:
+    def __init__(
+        self,
+        record: SendRecord,
+        events: Sequence[tuple[Tuple, str | None]],
+        audience: Audience | None,
+        trace: bytes | None = None,
+    ) -> None:
         self._record = record
+        self._trace = trace
         self._audience = audience
         self._events = events
         self._numbered: list[Event] | None = None
@@ -176,8 +187,9 @@ class Events:
         """A Flash."""
         assert self._numbered is not None, "begin() comes first"
         events = [self._numbered[number] for number in parcel.numbers]
-        unsure, audience = self._record.unsure, self._audience
-        return Flash(request, self._record.own_id, events, parcel.places, unsure=unsure, after=after, audience=audience)
+        unsure, audience, trace = self._record.unsure, self._audience, self._trace
+        own_id, places = self._record.own_id, parcel.places
+        return Flash(request, own_id, events, places, unsure=unsure, after=after, audience=audience, trace=trace)
 
     def acknowledged(self, parcel: Parcel, done: Done) -> None:
         """The rendezvous has forwarded the events, and may die before they arrive."""

@@ -20,6 +20,7 @@ from ..tuples import terms as model
 from ..tuples.audiences import Audience
 from ..tuples.sizes import parts, total_bytes
 from ..tuples.terms import Tuple
+from ..wire.trace_context import EVENT, Span, kind_of
 from .publisher import Publisher
 
 PART_TUPLES = 1_000
@@ -50,33 +51,37 @@ class Caller:
             # As most calls are, which are not to pay for those that are not.
             return await publisher.facts(sign, [model.fact(items) for items in tuples], audience)
 
-        def send(part: Sequence[Tuple]) -> Awaitable[int]:
-            return publisher.facts(sign, part, audience)
+        def send(part: Sequence[Tuple], span: Span | None) -> Awaitable[int]:
+            return publisher.facts(sign, part, audience, span=span)
 
-        return sum(await self._publish(tuples, send))
+        return sum(await self._publish(tuples, send, publisher, kind_of(sign)))
 
     async def events(self, tuples: Iterable[Iterable[object]], audience: Audience | None = None) -> int:
         """Events, in order; returns how many. Raises as :meth:`facts`."""
         publisher = self._publisher()
 
-        async def send(part: Sequence[Tuple]) -> int:
-            await publisher.events([(items, None) for items in part], audience=audience)
+        async def send(part: Sequence[Tuple], span: Span | None) -> int:
+            await publisher.events([(items, None) for items in part], audience=audience, span=span)
             return len(part)
 
-        return sum(await self._publish(tuples, send))
+        return sum(await self._publish(tuples, send, publisher, EVENT))
 
     async def _publish(
-        self, tuples: Iterable[Iterable[object]], send: Callable[[Sequence[Tuple]], Awaitable[Returned]]
+        self,
+        tuples: Iterable[Iterable[object]],
+        send: Callable[[Sequence[Tuple], Span | None], Awaitable[Returned]],
+        publisher: Publisher,
+        kind: str,
     ) -> list[Returned]:
         said = tuples if isinstance(tuples, Sequence) else list(tuples)
         if not self._in_line and len(said) <= PART_TUPLES:
-            return [await send([model.fact(items) for items in said])]
-        with contextlib.ExitStack() as place:
+            return [await send([model.fact(items) for items in said], None)]
+        with publisher.spans.publish(kind, len(said)) as span, contextlib.ExitStack() as place:
             self._in_line += 1
             place.callback(self._leave_line)
             await self._turn.acquire()
             place.callback(self._turn.release)
-            return await _in_parts(await _checked(said), send, place.close)
+            return await _in_parts(await _checked(said), lambda part: send(part, span), place.close)
 
     def _leave_line(self) -> None:
         self._in_line -= 1

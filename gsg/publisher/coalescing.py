@@ -69,10 +69,11 @@ class Share:
 class Call:
     """The facts of one caller."""
 
-    __slots__ = ("cue", "facts", "first", "size_bytes")
+    __slots__ = ("cue", "facts", "first", "size_bytes", "trace")
 
-    def __init__(self, facts: Sequence[Tuple], size_bytes: int) -> None:
+    def __init__(self, facts: Sequence[Tuple], size_bytes: int, trace: bytes | None) -> None:
         self.facts = facts
+        self.trace = trace
         self.size_bytes = size_bytes
         self.first = 0
         """The number of the first of them in the batch."""
@@ -106,9 +107,9 @@ class Run:
             and self._facts + len(facts) <= RUN_FACTS
         )
 
-    def add_call(self, facts: Sequence[Tuple], size_bytes: int) -> Call:
+    def add_call(self, facts: Sequence[Tuple], size_bytes: int, trace: bytes | None) -> Call:
         """One call more; the first one is to send."""
-        call = Call(facts, size_bytes)
+        call = Call(facts, size_bytes, trace)
         if not self.calls:
             call.give_cue(Cue.SEND)
         self.calls.append(call)
@@ -142,21 +143,23 @@ class Coalescing:
         self._run: Run | None = None
         """The last one; others may join it while it is the last that waits for its turn."""
 
-    async def publish_facts(self, sign: int, facts: Sequence[Tuple], size_bytes: int, audience: Audience | None) -> Share:
+    async def publish_facts(
+        self, sign: int, facts: Sequence[Tuple], size_bytes: int, audience: Audience | None, trace: bytes | None = None
+    ) -> Share:
         """Make facts true or untrue, alone or together with those of others; they were looked at, can travel, and are no longer
-        than this as encoded.
+        than this as encoded. ``trace``: the context of the call, which it keeps among others.
 
         Raises PeerUnreachable and Refused.
         """
         if len(facts) > SMALL_FACTS or size_bytes > SMALL_BYTES:
-            return await self._alone(sign, facts, size_bytes, audience)
+            return await self._alone(sign, facts, size_bytes, audience, trace)
         run = self._run
         if run is None or not self._turns.is_last(run.turn) or not run.has_room_for(sign, audience, facts):
             turn = self._turns.line_up(is_patient=True)
             if turn.is_here:
-                return await self._alone(sign, facts, size_bytes, audience, turn=turn)
+                return await self._alone(sign, facts, size_bytes, audience, trace, turn=turn)
             run = self._run = Run(sign, audience, turn)
-        call = run.add_call(facts, size_bytes)
+        call = run.add_call(facts, size_bytes, trace)
         try:
             cue = await call.cue
             if cue is Cue.SEND:
@@ -172,7 +175,8 @@ class Coalescing:
             return share
         try:
             # What has changed already is what it should be: that counts as well.
-            return replace(await self._alone(sign, facts, size_bytes, audience, stamp=run.batch.stamp), before=share)
+            alone = await self._alone(sign, facts, size_bytes, audience, trace, stamp=run.batch.stamp)
+            return replace(alone, before=share)
         finally:
             run.batch.end_call()
 
@@ -187,7 +191,9 @@ class Coalescing:
         """Send a run whose turn it is, and tell the others what came of it."""
         facts, size_bytes = run.all_facts(), sum(call.size_bytes for call in run.calls)
         batch = run.batch = Facts(
-            self._record, run.sign, facts, size_bytes, run.audience, calls=[len(call.facts) for call in run.calls]
+            *(self._record, run.sign, facts, size_bytes, run.audience),
+            calls=[len(call.facts) for call in run.calls],
+            traces=[call.trace for call in run.calls],
         )
         batch.stamp_once()
         cue = Cue.ALONE
@@ -214,11 +220,12 @@ class Coalescing:
         facts: Sequence[Tuple],
         size_bytes: int,
         audience: Audience | None,
+        trace: bytes | None,
         *,
         turn: Turn | None = None,
         stamp: int = 0,
     ) -> Share:
-        batch = Facts(self._record, sign, facts, size_bytes, audience, stamp=stamp)
+        batch = Facts(self._record, sign, facts, size_bytes, audience, stamp=stamp, traces=(trace,))
         if turn is not None:
             self._turns.begin_round()
         try:

@@ -32,6 +32,7 @@ from ..tuples.terms import Tuple, show
 from ..wire.exchange import ANSWER_TIMEOUT_S, Answer, Exchange, PeerLink, answer_of
 from ..wire.messages import After, Done, Origin, Publish
 from ..wire.status_messages import Count
+from ..wire.trace_context import EVENT, NO_SPANS, Span, Spans, kind_of
 from .batches import Again, Batch, Events, Facts, SendRecord
 from .coalescing import Coalescing
 from .parcels import Parcel, Places, cut, sizes_of
@@ -75,20 +76,24 @@ class Publisher:
         """Tells how long calls take. That of uvloop goes by milliseconds."""
         self.on_acknowledged: Callable[[float], None] | None = None
         """Hears how many seconds a call took until all was acknowledged."""
+        self.spans: Spans = NO_SPANS
 
-    async def facts(self, sign: int, facts: Sequence[Tuple], audience: Audience | None = None) -> int:
+    async def facts(self, sign: int, facts: Sequence[Tuple], audience: Audience | None = None, *, span: Span | None = None) -> int:
         """Make facts true (1) or untrue (-1); returns how many changed, once every rendezvous has acknowledged.
 
-        ``audience``: who may read them, None for everybody.
+        ``audience``: who may read them, None for everybody. ``span``: that of the call of which these are a part.
         Raises BadTerm before anything is sent, PeerUnreachable or Refused when some were not acknowledged.
         """
+        if span is None:
+            with self.spans.publish(kind_of(sign), len(facts)) as span:
+                return await self.facts(sign, facts, audience, span=span)
         begun_s = self.clock()
         size_bytes = total_bytes(facts)
         if self.on_facts is not None:
             self.on_facts(sign, facts)
         changed = 0
         for _ in range(CONTESTED):
-            share = await self._coalescing.publish_facts(sign, facts, size_bytes, audience)
+            share = await self._coalescing.publish_facts(sign, facts, size_bytes, audience, span.context)
             try:
                 share.check()
                 changed += share.changed
@@ -115,21 +120,26 @@ class Publisher:
         within: Sequence[int] | None = None,
         places: Sequence[bytes] | None = None,
         audience: Audience | None = None,
+        span: Span | None = None,
     ) -> None:
         """Send events, each a tuple and the text it came as (None for none); returns once every rendezvous has forwarded them.
 
         ``via`` names the positions whose rendezvous to go by, for all of them alike; otherwise all positions that hold a
         constant, or those ``within`` which alone somebody asks, and where somebody may want them. ``places`` are those positions
-        for each event, where they are known already. ``audience`` as in :meth:`facts`.
+        for each event, where they are known already. ``audience`` and ``span`` as in :meth:`facts`.
         Raises like :meth:`facts`.
         """
+        if span is None:
+            with self.spans.publish(EVENT, len(events)) as span:
+                await self.events(events, via=via, within=within, places=places, audience=audience, span=span)
+                return
         begun_s = self.clock()
         tuples = [items for items, _ in events]
         if places is None:
             places, _ = self._interests.places(tuples, via, within=within)
         # Nobody wants what has no place to go; it is done with all the same.
         wanted = {number: there for number, there in enumerate(places) if there}
-        batch = Events(self.record, events, audience)
+        batch = Events(self.record, events, audience, span.context)
         texts = [0 if text is None else len(text) for _, text in events]
         sizes = sizes_of(tuples, total_bytes(tuples) + 4 * sum(texts), texts)
         missed, problem = await self._publish(tuples, sizes, wanted, batch)

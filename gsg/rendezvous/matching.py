@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..tuples.audiences import Audience, readers_among
 from ..wire.messages import After, Event, Happened
+from ..wire.trace_context import EVENT
 from ..wire.waiting import later
 from .fan_out.parts import FanOut
 from .feed import FeedNumbers, Posting, Subscriber, feed_numbers_of
@@ -23,8 +24,9 @@ HAPPENED_FEEDS = 100_000
 
 
 class EventBatch:
-    """Some events of one publisher, which have come now; ``after`` is what is to be told before them, ``audience`` who
-    may read them. Each passes under its ``places``, which are all of its positions where there are none."""
+    """Some events of one publisher, which have come now; ``after`` is what is to be told before them, ``audience`` who may read
+    them, ``trace`` the context with which they came. Each passes under its ``places``, which are all of its positions where there
+    are none."""
 
     def __init__(
         self,
@@ -34,8 +36,10 @@ class EventBatch:
         places: Sequence[Sequence[int] | None],
         after: After | None = None,
         audience: Audience | None = None,
+        trace: bytes | None = None,
     ) -> None:
         self._rendezvous = rendezvous
+        self._trace = trace
         self._audience = audience
         self.events = events
         self._places = places
@@ -114,10 +118,17 @@ class EventBatch:
 
     def forward(self, for_s: float) -> bool:
         """Match a slice, and leave what it brings to the rendezvous to send; whether it was the last one."""
-        self._rendezvous.add_events(self._messages(for_s))
+        rendezvous = self._rendezvous
+        if self._trace is None:
+            rendezvous.add_events(self._messages(for_s, None))
+            return self.done
+        with rendezvous.spans.match(self._trace, EVENT) as span:
+            at, templates_met, matched = self._at, rendezvous.templates_met, rendezvous.matched
+            rendezvous.add_events(self._messages(for_s, span.context))
+            span.count_matched(self._at - at, rendezvous.templates_met - templates_met, rendezvous.matched - matched)
         return self.done
 
-    def _messages(self, for_s: float) -> list[tuple[Subscriber, Happened]]:
+    def _messages(self, for_s: float, trace: bytes | None) -> list[tuple[Subscriber, Happened]]:
         """What a slice brings, as one message for each subscriber, with its events in order.
 
         A stream of events that meet the same templates reaches the same subscribers: such a run is added to each message at once,
@@ -142,7 +153,7 @@ class EventBatch:
                 happened = filling.get(subscriber)
                 if happened is None or len(happened.events) * len(feeds) >= HAPPENED_FEEDS:
                     after_it = [] if in_order else after
-                    happened = filling[subscriber] = Happened(self.publisher, [], [], after_it, position, for_readers)
+                    happened = filling[subscriber] = Happened(self.publisher, [], [], after_it, position, for_readers, trace)
                     messages.append((subscriber, happened))
                 happened.events.extend(run)
                 happened.feeds.extend([feeds] * len(run))

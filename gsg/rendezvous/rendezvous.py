@@ -30,6 +30,7 @@ from ..tuples.long_constants import Remains, is_hashed
 from ..tuples.ordered_attributes import NONE_ORDERED, OrderedAttributes
 from ..tuples.terms import Tuple
 from ..wire.messages import Event, Gap, InsertCondition, Message, Moved, Origin, Snapshot
+from ..wire.trace_context import NO_SPANS, Spans, kind_of
 from .changes import Change
 from .condition_tests import CompileTest
 from .conditions import Conditions
@@ -58,6 +59,7 @@ class Rendezvous:
         """With sign, fact, positions and stamp, as another holder tells of it."""
         self.on_event: Callable[[bytes, Event, Sequence[int] | None, int, int], None] | None = None
         """With publisher, event and positions."""
+        self.spans: Spans = NO_SPANS
         self.conditions = Conditions(compile_test, ordered)
         self._postings, self._everywhere = self.conditions.by_key, self.conditions.everywhere
         self.held = FactsByKey(clock, ordered)
@@ -102,7 +104,18 @@ class Rendezvous:
     def publish_until(self, ends_s: float, change: Change, numbers: Sequence[int], origin: Origin | None) -> int:
         """These facts of a change, by number, all that are said by ``origin``, come or go until the time is over by :attr:`clock`:
         how many did, at least one of several. The rest is to follow, or :meth:`give_up` to be called."""
-        self._begin_message(origin)
+        if origin is None or origin.trace is None:
+            return self._publish_until(ends_s, change, numbers, origin, None)
+        with self.spans.match(origin.trace, kind_of(change.sign)) as span:
+            templates_met, matched = self.templates_met, self.matched
+            made = self._publish_until(ends_s, change, numbers, origin, span.context)
+            span.count_matched(made, self.templates_met - templates_met, self.matched - matched)
+        return made
+
+    def _publish_until(
+        self, ends_s: float, change: Change, numbers: Sequence[int], origin: Origin | None, trace: bytes | None
+    ) -> int:
+        self._begin_message(origin, trace)
         made = self._change_until(ends_s, change, numbers)
         if origin is not None:
             said = origin.publisher, origin.number
@@ -143,11 +156,15 @@ class Rendezvous:
         if origin is not None:
             self._unfinished.pop((origin.publisher, origin.number), None)
 
-    def _begin_message(self, origin: Origin | None) -> None:
-        """What changes from now on is what this message says; without one, it is news to this peer alone."""
+    def _begin_message(self, origin: Origin | None, trace: bytes | None = None) -> None:
+        """What changes from now on is what this message says, and goes on with a context; without a message, it is news to this
+        peer alone."""
         self._by_heads = self._directly = False
         if origin is not self._said:
-            self._said, self._origin = origin, self.fan_outs.with_predecessors(origin)
+            told = self.fan_outs.with_predecessors(origin)
+            if told is not None and told.trace is not trace:
+                told = Origin(told.publisher, told.number, told.after, trace)
+            self._said, self._origin = origin, told
             self._nth += 1
 
     def _changed(self, key: Key, fact: Tuple, sign: int, stamp: int) -> None:

@@ -68,7 +68,7 @@ class TimeSlices:
         ``places`` are those under which they pass here, where that is not all of the message's.
         """
         there = flash.places if places is None else places
-        batch = EventBatch(self._rendezvous, flash.publisher, flash.events, there, flash.after, flash.audience)
+        batch = EventBatch(self._rendezvous, flash.publisher, flash.events, there, flash.after, flash.audience, flash.trace)
         self.carry_out(link, flash, self._forward(flash, batch, done))
 
     def _forward(self, flash: Flash, batch: EventBatch, done: Callable[[], object]) -> Work:

@@ -22,6 +22,15 @@ ROWS_AT_ONCE = 2_000
 bounded by what comes in that time."""
 
 
+class RowsTold:
+    """How many rows the queries of one peer were told, their first answers not included."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
 class StandingQuery:
     """One of them. ``remove(query)`` takes it out of the matcher, where it is in."""
 
@@ -38,6 +47,7 @@ class StandingQuery:
         "number",
         "production",
         "query",
+        "rows_told",
         "since_s",
         "text",
     )
@@ -69,6 +79,8 @@ class StandingQuery:
         self.since_s = 0.0
         """When it was complete: of what was said before it is not to hear, however late that comes."""
         self.ended_unread = False
+        self.rows_told = RowsTold()
+        """Those of its peer, from when it is one of its queries."""
         self._remove = remove
         self._behind: list[Iterable[Change]] | None = []
         """What comes until the first answer has been told; None from then on."""
@@ -110,10 +122,12 @@ class StandingQuery:
 
     def tell_changes(self, rows: list[tuple[Tuple, int]]) -> None:
         """Rows have come and gone."""
+        self.rows_told.count += len(rows)
         self._deliver(changes_of(self.query.select, rows))
 
     def tell_events(self, rows: list[tuple[Tuple, int]]) -> None:
         """Rows held for the moment of an event."""
+        self.rows_told.count += len(rows)
         self._deliver(changes_at_event(self.query.select, rows))
 
     def _deliver(self, changes: Iterable[Change]) -> None:

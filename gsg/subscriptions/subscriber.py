@@ -32,7 +32,7 @@ from ..wire.exchange import Exchange
 from ..wire.messages import Event, Test
 from .entrance import Entrance
 from .long_queries import AT_ONCE, Entered, LongQueries
-from .standing_query import StandingQuery
+from .standing_query import RowsTold, StandingQuery
 from .windows import FullWindows, windowed
 
 
@@ -55,6 +55,7 @@ class Subscriber:
         """The rows that events made for their moment, and that are still to be told (:meth:`tell_rows`)."""
         self.missed = 0
         """Events that did not come, as a link to this peer was full, or broke, for longer than they are kept, since the start."""
+        self.rows_told = RowsTold()
         self._expiry: asyncio.TimerHandle | None = None
 
     async def subscribe(self, standing: StandingQuery, max_tokens: int) -> list[tuple[Tuple, int]]:
@@ -65,6 +66,7 @@ class Subscriber:
         TooManyTokens when it holds too much at once.
         """
         query, memories = standing.query, standing.memories
+        standing.rows_told = self.rows_told
         try:
             large = is_large(query)
             # One form for both, so that constants are put back once.

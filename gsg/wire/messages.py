@@ -42,6 +42,7 @@ from .holder_messages import AskFacts, AskKeys, AskRanges, Buried, Differ, Repli
 from .interest_messages import AskInterest, Interest, Interested
 from .status_messages import AskStatus, PeerStatus
 from .topic_messages import NAMING, EnrolMember, Inject, Members, TopicMessage, contacts_in
+from .trace_context import TraceContext
 
 After: TypeAlias = list[tuple[bytes, int, int]]
 """Rendezvous, and for each the last number that a publisher has sent there, and the last of an event, 0 for none of late: what
@@ -80,6 +81,8 @@ class Origin(_Message, frozen=True):
     number: int
     """Events are counted along: a message of facts has one number, an event its own."""
     after: After = []
+    trace: TraceContext | None = None
+    """Of the call that the facts are from, as it comes from there; None where no span is made of it."""
 
 
 class Part(_Message, frozen=True):
@@ -88,7 +91,8 @@ class Part(_Message, frozen=True):
     facts: int
     number: int
     after: After = []
-    """Both as in Origin."""
+    trace: TraceContext | None = None
+    """All three as in Origin."""
 
 
 class Test(_Message, frozen=True):
@@ -131,14 +135,14 @@ class Publish(_Message, tag=1, frozen=True):
             return [(range(len(self.facts)), self.origin)]
         ends = list(accumulate(part.facts for part in self.parts))
         return [
-            (range(end - part.facts, end), Origin(self.origin.publisher, part.number, part.after))
+            (range(end - part.facts, end), Origin(self.origin.publisher, part.number, part.after, part.trace))
             for end, part in zip(ends, self.parts, strict=True)
         ]
 
     def parts_of(self, numbers: Sequence[int]) -> list[Part]:
         """The parts of a message that has only some of the facts, by ascending number."""
         of_each = [bisect_left(numbers, each.stop) - bisect_left(numbers, each.start) for each, _ in self.by_call()]
-        return [Part(facts, part.number, part.after) for facts, part in zip(of_each, self.parts, strict=False) if facts]
+        return [Part(facts, part.number, part.after, part.trace) for facts, part in zip(of_each, self.parts, strict=False) if facts]
 
 
 class Flash(_Message, tag=2, frozen=True):
@@ -155,6 +159,7 @@ class Flash(_Message, tag=2, frozen=True):
     """Of the rendezvous that the publisher has used of late, other than the receiver; what is of the same batch included."""
     audience: Audience | None = None
     """As in Publish."""
+    trace: TraceContext | None = None
 
 
 class Done(_Message, tag=3, frozen=True):
@@ -280,6 +285,7 @@ class Happened(_Message, tag=12, frozen=True):
     """Of what heads pass on: how many such messages there were before at its rendezvous."""
     for_readers: bool = False
     """Whether these are for named readers, and passed on to nobody."""
+    trace: TraceContext | None = None
 
 
 class Arrived(_Message, tag=34, frozen=True):

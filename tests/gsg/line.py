@@ -46,8 +46,17 @@ class Line(PeerLink):
 class NoEvents:
     """Who hears of the events that lines bring, where nobody looks at them."""
 
-    def tell_all(self, link: PeerLink, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+    def tell_all(
+        self,
+        link: PeerLink,
+        publisher: bytes,
+        events: Sequence[Event],
+        feeds: Sequence[Sequence[int]],
+        trace: bytes | None = None,
+    ) -> None:
         pass
 
-    def hold(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+    def hold(
+        self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int], trace: bytes | None = None
+    ) -> Callable[[], None]:
         return lambda: None

@@ -98,6 +98,11 @@ class Folder(click.Path):
     help="Write what comes to this peer to Parquet files there, for gsg simulate; needs the extra sim.",
 )
 @click.option(
+    "--otel/--no-otel",
+    default=None,
+    help="Send spans by OTLP as the variables OTEL_* say; by default where they have an endpoint. Needs the extra otel.",
+)
+@click.option(
     "--anchor",
     type=click.Choice(["rarest", "predicate", "random"]),
     default="rarest",
@@ -127,6 +132,7 @@ def command(
     pedro: str | None,
     data: Path | None,
     trace: Path | None,
+    otel: bool | None,
     anchor: str,
     with_parent: bool,
     secret_file: Path | None,
@@ -177,6 +183,7 @@ def command(
                     http_advertise=http_advertise,
                     data=data,
                     trace=trace,
+                    otel=otel,
                     anchor=anchor,
                     with_parent=with_parent,
                     quotas=quotas,
@@ -221,6 +228,7 @@ async def _serve(
     http_advertise: str | None,
     data: Path | None,
     trace: Path | None,
+    otel: bool | None,
     anchor: str,
     with_parent: bool,
     quotas: Quotas,
@@ -230,6 +238,7 @@ async def _serve(
 ) -> None:
     from dht.errors import show
 
+    from ...monitoring.span_export import exported_spans
     from ...peer import Peer
 
     loop = asyncio.get_running_loop()
@@ -248,9 +257,10 @@ async def _serve(
         look_for_parent()
     async with contextlib.AsyncExitStack() as doors:
         manager = doors.enter_context(ServiceManager())
-        peer = await doors.enter_async_context(
-            Peer(listen, joins, data=data, trace=trace, anchor=anchor, quotas=quotas, network=network)
-        )
+        # The last to end: what the peer does as it stops has its spans, too.
+        provider = await doors.enter_async_context(exported_spans(otel))
+        told = partial(Peer, data=data, trace=trace, anchor=anchor, quotas=quotas, network=network)
+        peer = await doors.enter_async_context(told(listen, joins, tracer_provider=provider))
         # Nothing is said before all doors stand: what was said would have to be taken back where a port is in use.
         if pedro is not None:
             peer.doors.expect("pedro")
@@ -275,6 +285,8 @@ async def _serve(
             said.append(f"pedro door at {show(pedro_door.host, pedro_door.port)}")
         if trace is not None:
             said.append(f"trace in {trace}")
+        if provider is not None:
+            said.append("spans go to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names, or to localhost:4318")
         said += await experiment.enter(peer, doors, printer.print)
         ending.started()
         manager.started(peer.vitals.state)

@@ -248,8 +248,9 @@ class Heads:
                     led.position = message.position + 1
                     led.kept.keep(message.position, passed_on, self._rendezvous.clock())
                     self._forgetting.wake()
+                    after, position, trace = message.after, message.position, message.trace
                     self._rendezvous.add_events(
-                        (subscriber, Happened(publisher, some, [numbers] * len(some), message.after, message.position))
+                        (subscriber, Happened(publisher, some, [numbers] * len(some), after, position, trace=trace))
                         for subscriber, numbers in led.posting.feed_numbers().items()
                     )
         # What was passed on to the rendezvous has overtaken what its publisher sends there.

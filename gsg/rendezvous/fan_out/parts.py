@@ -285,7 +285,7 @@ class FanOuts:
         """Where facts come from, with what came before them here by heads and directly."""
         if not self.fanned or origin is None or not (before := self.come_before(origin.publisher)):
             return origin
-        return Origin(origin.publisher, origin.number, [*before, *origin.after])
+        return Origin(origin.publisher, origin.number, [*before, *origin.after], origin.trace)
 
     def note_sent(self, publisher: bytes, number: int, *, by_heads: bool, directly: bool) -> None:
         """Something of a publisher was sent, up to a number."""

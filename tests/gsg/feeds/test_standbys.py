@@ -216,9 +216,11 @@ def test_who_subscribed_after_an_event_does_not_hear_of_it_when_its_rendezvous_d
         events = subscriber._parts.subscriber.feeds.events
         tell_all = events.tell_all
 
-        def tell(link: PeerLink, publisher: bytes, some: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
+        def tell(
+            link: PeerLink, publisher: bytes, some: Sequence[Event], feeds: Sequence[Sequence[int]], trace: bytes | None
+        ) -> None:
             told.extend(event.late_s for event in some)
-            tell_all(link, publisher, some, feeds)
+            tell_all(link, publisher, some, feeds, trace)
 
         monkeypatch.setattr(events, "tell_all", tell)
 

@@ -11,19 +11,21 @@ import gsg.publisher.caller
 from gsg.errors import BadTerm, Refused
 from gsg.publisher.caller import PARTS_UNDER_WAY, Caller
 from gsg.tuples.terms import Tuple
+from gsg.wire.trace_context import NO_SPANS
 
 
 class Publisher:
     """Keeps what is published, in order; each part is answered when :attr:`answers` lets it."""
 
     def __init__(self) -> None:
+        self.spans = NO_SPANS
         self.said: list[list[Tuple]] = []
         self.answers = asyncio.Event()
         self.answers.set()
         self.under_way = self.most_under_way = 0
         self.refused_at = -1
 
-    async def facts(self, sign: int, facts: Sequence[Tuple], audience: object = None) -> int:
+    async def facts(self, sign: int, facts: Sequence[Tuple], audience: object = None, *, span: object = None) -> int:
         self.said.append([(sign, *fact) for fact in facts])
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
@@ -35,7 +37,7 @@ class Publisher:
             raise Refused("no room")
         return len(facts)
 
-    async def events(self, events: Sequence[tuple[Tuple, str | None]], *, audience: object = None) -> None:
+    async def events(self, events: Sequence[tuple[Tuple, str | None]], *, audience: object = None, span: object = None) -> None:
         self.said.append([items for items, _ in events])
 
 
