@@ -131,6 +131,7 @@ COUNTED = (
             "http_clients_lost": "clients of the HTTP door that died, lost their connection or were cut off",
             "http_connections_refused": "connections to the HTTP door that found no place or no file handle, or gave theirs up",
             "http_handshakes_failed": "connections to the HTTP door whose TLS handshake did not come to its end",
+            "http_tokens_refused": "requests to the HTTP door that showed what is no token of it",
             "http_requests_refused": "requests to the HTTP door for another host, from another page, or without a place",
             "quota_refused_peers": "times that a peer was refused because of its quota",
             "quota_refused_clients": "times that a client was refused because of its quota",
