@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
 from functools import wraps
+from ssl import SSLContext
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
@@ -45,8 +46,9 @@ class Client:
         reconnect_s: float = 30.0,
         secret: str | None = None,
         connect_s: float = 10.0,
+        tls: SSLContext | None = None,
     ) -> None:
-        self._client = AsyncClient(host, port, reconnect_s=reconnect_s, secret=secret, connect_s=connect_s)
+        self._client = AsyncClient(host, port, reconnect_s=reconnect_s, secret=secret, connect_s=connect_s, tls=tls)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._ending = threading.Lock()
