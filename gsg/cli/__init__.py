@@ -1,6 +1,6 @@
 """The command ``gsg``. This is where doors are put together; each command's module is imported when it is called.
 
-Open next: peer/ (start a peer), publish/, subscribe.py, explain.py, status.py, check.py, simulate/; connecting.py has what
+Open next: peer/ (start a peer), publish/, subscribe.py, explain.py, status.py, check.py, cert/, simulate/; connecting.py has what
 they share.
 """
 
@@ -30,6 +30,7 @@ class _Gsg(LazyGroup):
         "explain": ("explain", "Say how a query is answered, why a row holds or does not, or what subscriptions hold."),
         "status": ("status", "Show the peers, what each holds and how the load is spread."),
         "check": ("check", "Say how a peer is, for cron and monitors; the exit code is that of Nagios' plugins."),
+        "cert": ("cert", "Make certificates for the doors of a peer, and for its clients."),
         "simulate": ("simulate", "Simulate large overlays on Spark."),
     }
 

@@ -14,9 +14,9 @@ from enum import IntEnum
 
 import click
 
-from ..errors import reason
+from ..errors import LocalError, reason
 from ..tuples.escaping import one_line
-from .connecting import peer_option
+from .connecting import client_tls, peer_option
 from .messages import say
 
 TIMEOUT_S = 5.0
@@ -125,10 +125,17 @@ def _ask(url: str, timeout_s: float) -> object:
     import http.client
     import urllib.error
     import urllib.request
+    from ssl import SSLError
 
+    from ..doors.refusals import hint_of_silence, why_no_tls
+
+    try:
+        tls = client_tls()
+    except LocalError as error:
+        return Judged(Verdict.UNKNOWN, str(error), {})
     # A peer is asked where it is, by no proxy, and sends nobody elsewhere.
     opener = urllib.request.OpenerDirector()
-    for handler in (urllib.request.HTTPHandler(), urllib.request.HTTPSHandler()):
+    for handler in (urllib.request.HTTPHandler(), urllib.request.HTTPSHandler(context=tls)):
         opener.add_handler(handler)
     try:
         request = urllib.request.Request(f"{url.rstrip('/')}/readyz?verbose", headers={"Accept": "application/json"})
@@ -142,12 +149,16 @@ def _ask(url: str, timeout_s: float) -> object:
     except urllib.error.URLError as error:
         if isinstance(error.reason, TimeoutError):
             return _no_answer(url, timeout_s)
+        if isinstance(error.reason, SSLError):
+            return Judged(Verdict.CRITICAL, why_no_tls(url, error.reason), {})
         why = reason(error.reason) if isinstance(error.reason, OSError) else error.reason
         return Judged(Verdict.CRITICAL, f"no peer answers at {url}: {why}", {})
     except (ValueError, http.client.InvalidURL) as error:
         return Judged(Verdict.UNKNOWN, f"{url!r} is no address of a peer: {error}", {})
+    except SSLError as error:  # as of a door that asks for a certificate, which it says after the handshake
+        return Judged(Verdict.CRITICAL, why_no_tls(url, error), {})
     except (OSError, http.client.HTTPException) as error:
-        return Judged(Verdict.CRITICAL, f"what answers at {url} has broken off: {error!r}", {})
+        return Judged(Verdict.CRITICAL, f"what answers at {url} has broken off: {error!r}; {hint_of_silence(url)}", {})
     try:
         return json.loads(body)
     except json.JSONDecodeError:

@@ -8,30 +8,69 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
 from ..errors import GsgError, LocalError, reason
 from ..wire.addresses import read_address
+from .arguments import with_options
+from .filenames import FileName
 from .messages import say
 
 if TYPE_CHECKING:
-    from ..http.client import ConnectionState
+    from contextlib import AbstractAsyncContextManager
+    from ssl import SSLContext
+
+    from ..http.client import AsyncClient, ConnectionState
 
 DEFAULT_PEER = "http://127.0.0.1:8470"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])  # Any: a click callback of any signature
 
-peer_option: Callable[[Decorated], Decorated] = click.option(
-    "--peer",
-    "url",
-    envvar="GSG_PEER",
-    default=DEFAULT_PEER,
-    show_default=True,
-    show_envvar=True,
-    metavar="URL[,URL]",
-    help="The HTTP door of the peer to talk to; of several, the first that answers, in random order.",
+_GIVEN = "gsg.cli.client_tls"
+"""Where click's context has what the options say: they are the same for all commands, which have nothing to do with them."""
+
+
+def _tls_option(name: str, help_text: str) -> Callable[[Decorated], Decorated]:
+    def keep(context: click.Context, _: click.Parameter, value: Path | None) -> None:
+        context.meta.setdefault(_GIVEN, {})[name] = value
+
+    return click.option(
+        f"--{name}",
+        type=FileName(dir_okay=False, path_type=Path),
+        envvar=f"GSG_{name.upper()}",
+        show_envvar=True,
+        metavar="FILE",
+        expose_value=False,
+        callback=keep,
+        help=help_text,
+    )
+
+
+_TLS_OPTIONS = [
+    _tls_option("ca", "The CA that has signed the certificate of a peer at https://, such as of gsg cert. [default: the system's]"),
+    _tls_option("cert", "A certificate to show, where the peer asks for one."),
+    _tls_option("key", "Its key."),
+]
+"""Beside ``--peer``: whom a command trusts there, and who it is."""
+
+peer_option: Callable[[Decorated], Decorated] = with_options(
+    [
+        click.option(
+            "--peer",
+            "url",
+            envvar="GSG_PEER",
+            default=DEFAULT_PEER,
+            show_default=True,
+            show_envvar=True,
+            metavar="URL[,URL]",
+            help="The HTTP door of the peer to talk to; of several, the first that answers, in random order.",
+        ),
+        *_TLS_OPTIONS,
+    ]
 )
+"""Gives a command the address of a peer, and what :func:`connect` knows of how to talk to it."""
 reconnect_option: Callable[[Decorated], Decorated] = click.option(
     "--no-reconnect",
     "reconnect",
@@ -40,6 +79,24 @@ reconnect_option: Callable[[Decorated], Decorated] = click.option(
     default=True,
     help="End when the peer is lost, instead of going on at the next one that answers.",
 )
+
+
+def connect(url: str, **options: Any) -> AbstractAsyncContextManager[AsyncClient]:  # Any: as in gsg.connect
+    """A client of the peer at a URL, as :func:`gsg.connect` has it, and as the options beside ``--peer`` say."""
+    from ..http.client import connect
+
+    return connect(url, tls=client_tls(), **options)
+
+
+def client_tls() -> SSLContext | None:
+    """What the command that runs was told, for URLs of https; None where it was told nothing. Raises LocalError."""
+    given: dict[str, Path | None] = click.get_current_context().meta.get(_GIVEN, {})
+    ca, certificate, key = given.get("ca"), given.get("cert"), given.get("key")
+    if ca is certificate is key is None:
+        return None
+    from ..doors.tls import client_context
+
+    return client_context(ca, certificate, key)
 
 
 def say_state(state: ConnectionState, why: str) -> None:

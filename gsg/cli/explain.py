@@ -9,7 +9,7 @@ import click
 
 from ..errors import LocalError, PeerUnreachable, reason
 from ..tuples.escaping import json_line, one_line
-from .connecting import peer_option, run
+from .connecting import connect, peer_option, run
 from .messages import say
 from .query_input import check_one, read_query, with_query
 
@@ -93,7 +93,6 @@ async def _query(
 
         plan = explain_plan(parse_query(text, language), language)
     else:
-        from ..http.client import connect
         from .hints import hints_of
 
         try:
@@ -108,7 +107,6 @@ async def _query(
 
 
 async def _reasons(subscription: int, why: str | None, why_not: str | None, as_json: bool, url: str) -> None:
-    from ..http.client import connect
     from .row_text import read_row
 
     row = read_row(why if why is not None else why_not or "")
@@ -117,8 +115,6 @@ async def _reasons(subscription: int, why: str | None, why_not: str | None, as_j
 
 
 async def _subscriptions(number: int | None, graph: Path | None, as_json: bool, url: str) -> None:
-    from ..http.client import connect
-
     async with connect(url, reconnect=False) as client:
         if graph is not None:
             _write(graph, await client.drawing(number))

@@ -7,7 +7,7 @@ import json
 import click
 
 from ..tuples.escaping import one_line
-from .connecting import peer_option, run
+from .connecting import connect, peer_option, run
 from .messages import say
 
 
@@ -20,8 +20,6 @@ def command(as_json: bool, url: str) -> None:
 
 
 async def _status(as_json: bool, url: str) -> None:
-    from ..http.client import connect
-
     async with connect(url, reconnect=False) as client:
         report = await client.report()
     if as_json:

@@ -14,7 +14,7 @@ import click
 from ..errors import Overrun, Reconnected, Stale
 from ..tuples.escaping import JSON_ERRORS, escape, json_line, one_line
 from .arguments import refuse_options
-from .connecting import peer_option, reconnect_option, run, say_state
+from .connecting import connect, peer_option, reconnect_option, run, say_state
 from .json_terms import json_term
 from .messages import say
 from .output import Printer
@@ -96,7 +96,6 @@ async def _subscribe(
     reconnect: bool,
     url: str,
 ) -> None:
-    from ..http.client import connect
     from ..languages.query import MAX_TOKENS
 
     query, language = read_query(text, file, language)

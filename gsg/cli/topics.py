@@ -10,7 +10,7 @@ import click
 
 from ..errors import BadText, LocalError
 from ..tuples.escaping import JSON_ERRORS, json_line, one_line
-from .connecting import peer_option, run, say_state
+from .connecting import connect, peer_option, run, say_state
 from .input_lines import lines_of_input
 from .json_terms import json_term
 from .messages import say
@@ -36,8 +36,6 @@ def command(as_json: bool, url: str) -> None:
 
 
 async def _list(as_json: bool, url: str) -> None:
-    from ..http.client import connect
-
     async with connect(url, reconnect=False) as client:
         sizes = await client.topics()
     printer = Printer(sys.stdout, errors=JSON_ERRORS if as_json else None)
@@ -55,8 +53,6 @@ async def _list(as_json: bool, url: str) -> None:
 
 async def publish(topic: str, values: tuple[str, ...], url: str) -> None:
     """Publish one event whose values are as GSG script writes them; of ``-``, one for each line of standard input, a text each."""
-    from ..http.client import connect
-
     terms = None if values == ("-",) else _terms_of(values)
     async with connect(url, reconnect=False) as client:
         if terms is None:
@@ -91,7 +87,6 @@ def _text_of(line: bytes) -> str:
 
 async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str, reconnect: bool) -> None:
     """Print the events of a topic, or of all that match a filter, one a line, until so many have come."""
-    from ..http.client import connect
     from ..topics.names import is_filter
 
     printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)

@@ -67,7 +67,8 @@ class Authority:
     ) -> Pair:
         if now >= self.certificate.not_valid_after_utc:
             raise LocalError(
-                f"the CA was valid until {self.certificate.not_valid_after_utc:%Y-%m-%d}; make another one with --force"
+                f"it was valid until {self.certificate.not_valid_after_utc:%Y-%m-%d}; make another CA in an empty folder, and "
+                "give it to all clients"
             )
         key = ec.generate_private_key(ec.SECP256R1())
         until = min(now + datetime.timedelta(days=days), self.certificate.not_valid_after_utc)

@@ -125,6 +125,27 @@ class Handshakes:
         _failed.warning("the TLS handshake of %s with the %s door has failed: %s", client, self._door, why, client=client)
 
 
+class NoHandshakes:
+    """Those of a door that speaks no TLS: its connections are its own at once."""
+
+    failed = 0
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Nothing is under way."""
+
+    def protocol(self, make: Callable[[], asyncio.Protocol]) -> asyncio.Protocol:
+        """What ``make`` makes."""
+        return make()
+
+
+def handshakes_of(tls: DoorTls | None, door: str) -> Handshakes | NoHandshakes:
+    """Those of a door, named so in the log. Raises LocalError for files that hold no certificate."""
+    return NoHandshakes() if tls is None else Handshakes(tls, door)
+
+
 class _Arrival(asyncio.Protocol):
     """One connection, until it is handed over."""
 

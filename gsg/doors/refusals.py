@@ -26,7 +26,7 @@ def why_no_tls(where: str, error: ssl.SSLError) -> str:
     if why in _ASKS_FOR_CERTIFICATE:
         return (
             f"the door at {where} serves only clients that show a certificate; give one with --cert FILE and --key FILE "
-            "(`gsg cert DIR --client NAME` makes it)"
+            "(`gsg cert DIR --client NAME` makes it; in Python: load_cert_chain() of what is given as tls=)"
         )
     if why in _DISTRUSTS:
         return (
@@ -36,6 +36,17 @@ def why_no_tls(where: str, error: ssl.SSLError) -> str:
     return f"there is no TLS with the door at {where}: {why}"
 
 
+def hint_of_silence(url: str) -> str:
+    """What may be behind a connection that a door has closed before it answered."""
+    if url.startswith("https:"):
+        # The loop of a door drops the alert that would say so.
+        return (
+            "a door that asks clients for certificates leaves those that show none which it trusts without a word: give one with "
+            "--cert FILE and --key FILE"
+        )
+    return "a door that speaks TLS is named by a URL that begins with https://"
+
+
 def _next_step(code: int) -> str:
     if code in (_WRONG_NAME, _WRONG_ADDRESS):
         return "call it by a name that its certificate has, or give it one for this name: `gsg cert DIR --host NAME --force`"
@@ -43,4 +54,7 @@ def _next_step(code: int) -> str:
         return "let its operator renew it, as with `gsg cert DIR --force`"
     if code == _NOT_YET:
         return "compare the clocks of both machines"
-    return "name the file of the CA that has signed it with --ca FILE or GSG_CA, such as the ca.pem of `gsg cert`"
+    return (
+        "name the file of the CA that has signed it with --ca FILE or GSG_CA, such as the ca.pem of `gsg cert` (in Python: "
+        "tls=ssl.create_default_context(cafile=FILE))"
+    )

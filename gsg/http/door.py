@@ -25,7 +25,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from dht.errors import show
 from dht.log_rate import LogRate
 
-from ..doors.handshakes import Handshakes
+from ..doors.handshakes import handshakes_of
 from ..doors.tls import DoorTls
 from ..errors import AccessDenied, DoorClosed, reason
 from ..peer import Peer
@@ -110,7 +110,7 @@ class HttpDoor:
         self.port = port
         self._peer = peer
         self._tls = tls
-        self._handshakes = None if tls is None else Handshakes(tls, "HTTP")
+        self._handshakes = handshakes_of(tls, "HTTP")
         self._hosts = Hosts(host, names, origins, scheme=self._scheme)
         self._advertise = None if advertise is None else check_advertised(advertise)
         self._connections = Connections(self._ended)
@@ -147,7 +147,7 @@ class HttpDoor:
 
     @property
     def _scheme(self) -> str:
-        return "http" if self._handshakes is None else "https"
+        return "http" if self._tls is None else "https"
 
     @property
     def url(self) -> str:
@@ -180,8 +180,7 @@ class HttpDoor:
         self._authentication.cookie = f"gsg-{self.port}"
         self._socket = listening
         await self._group.__aenter__()
-        if self._handshakes is not None:
-            await self._handshakes.__aenter__()
+        await self._handshakes.__aenter__()
         self._group.create_task(self._server.serve(sockets=[listening]))
         self._peer.counters.add(self._counted)
         with contextlib.suppress(DoorClosed):  # of a peer that was stopped before, which the door then tells
@@ -201,8 +200,7 @@ class HttpDoor:
         with contextlib.suppress(ValueError):  # leaving twice is allowed
             self._peer.counters.remove(self._counted)
         try:
-            if self._handshakes is not None:
-                await self._handshakes.__aexit__(None, None, None)
+            await self._handshakes.__aexit__(None, None, None)
             # The caller's own error is the caller's: the group is to wait for the server, not to wrap it.
             await self._group.__aexit__(None, None, None)
         finally:
@@ -215,7 +213,7 @@ class HttpDoor:
         return [
             Count("http_clients_lost", self._lost),
             Count("http_connections_refused", self._connections.refused),
-            Count("http_handshakes_failed", 0 if self._handshakes is None else self._handshakes.failed),
+            Count("http_handshakes_failed", self._handshakes.failed),
             Count("http_requests_refused", self._refusals),
             Count("http_tokens_refused", self._authentication.refused),
         ]

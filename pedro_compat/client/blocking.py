@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from ssl import SSLContext
 from types import TracebackType
 from typing import Self
 
@@ -28,8 +29,9 @@ class Client:
         reconnect_s: float = 30.0,
         secret: str | None = None,
         connect_s: float = 10.0,
+        tls: SSLContext | None = None,
     ) -> None:
-        self._client = AsyncClient(host, port, reconnect_s=reconnect_s, secret=secret, connect_s=connect_s)
+        self._client = AsyncClient(host, port, reconnect_s=reconnect_s, secret=secret, connect_s=connect_s, tls=tls)
         self._thread: ClientThread | None = None
 
     def _parts(self) -> tuple[ClientThread, AsyncClient]:

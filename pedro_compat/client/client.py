@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from enum import Enum
 from itertools import count
+from ssl import SSLContext
 from types import TracebackType
 from typing import Self
 
@@ -76,7 +77,8 @@ class AsyncClient:
     Lines are sent at once and answered in order, so tasks that send together pipeline. ``reconnect_s``: how long a lost
     connection is tried to be restored, with this client's name and subscriptions, before the client gives up; 0 never tries. From
     then on each verb raises what stood against it. ``secret``: what a door that asks for one is told first. ``connect_s``: how
-    long the door may take until the client is connected.
+    long the door may take until the client is connected. ``tls``: whom to trust, of a door that speaks TLS, such as
+    ``ssl.create_default_context(cafile="ca.pem")``; its certificate is to be one of ``host``.
 
     Entering raises PeerUnreachable when nobody answers at the info port, PeerMisbehaved when what answers is no Pedro server or
     stays silent, Refused when the door does not take the secret.
@@ -90,6 +92,7 @@ class AsyncClient:
         reconnect_s: float = 30.0,
         secret: str | None = None,
         connect_s: float = 10.0,
+        tls: SSLContext | None = None,
     ) -> None:
         self.host = host
         self.port = port
@@ -101,6 +104,7 @@ class AsyncClient:
         """How often the client has connected; each time after the first, deliveries may have been missed."""
         self.state = State.FRESH
         self._secret = secret
+        self._tls = tls
         self._line: Line | None = None
         self._unread: deque[Line] = deque()
         """Connections whose deliveries are to be read, oldest first; the last is ``_line``. Limit: MAX_UNREAD_LINES before it."""
@@ -121,7 +125,7 @@ class AsyncClient:
         return address(self.name, self._connected().own_host)
 
     async def __aenter__(self) -> Self:
-        self._use_line(await dial(self.host, self.port, self._secret, connect_s=self.connect_s))
+        self._use_line(await dial(self.host, self.port, self._secret, connect_s=self.connect_s, tls=self._tls))
         self._group = asyncio.TaskGroup()
         await self._group.__aenter__()
         self._restoring = self._group.create_task(self._restore_when_lost())
@@ -297,7 +301,7 @@ class AsyncClient:
         return type(problem)(f"{problem}; tried for {self.reconnect_s:g} s to connect anew")
 
     async def _connect_anew(self) -> None:
-        line = await dial(self.host, self.port, self._secret, connect_s=self.connect_s)
+        line = await dial(self.host, self.port, self._secret, connect_s=self.connect_s, tls=self._tls)
         try:
             if self.name is not None:
                 await self._ask_again(line, register_line(self.name))

@@ -10,8 +10,11 @@ import asyncio
 import contextlib
 import re
 import socket
+from dataclasses import dataclass
+from ssl import SSLContext, SSLError
 from typing import TypeAlias
 
+from gsg.doors.refusals import why_no_tls
 from gsg.errors import PeerMisbehaved, PeerUnreachable, Refused, reason
 
 from ..door.access import checked_secret, secret_line
@@ -55,11 +58,28 @@ def _keep_alive(raw: socket.socket) -> None:
 _Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-async def _connect(host: str, port: int, ended: asyncio.Event, opened: list[_Streams], *, limit: int = MAX_TOLD_BYTES) -> _Streams:
+@dataclass(frozen=True, slots=True)
+class ClientTls:
+    """What a client speaks TLS with: whom it trusts, and the host that the door's certificate is to be of, which is the one that
+    the caller has named: the address of the other two sockets comes from the door itself."""
+
+    context: SSLContext
+    host: str
+
+
+async def _connect(
+    host: str, port: int, ended: asyncio.Event, opened: list[_Streams], tls: ClientTls | None, *, limit: int = MAX_TOLD_BYTES
+) -> _Streams:
     """Connect, and add the streams to those that were opened. Raises OSError."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=limit, loop=loop)
-    transport, protocol = await loop.create_connection(lambda: _Watched(reader, ended), host, port)
+    transport, protocol = await loop.create_connection(
+        lambda: _Watched(reader, ended),
+        host,
+        port,
+        ssl=None if tls is None else tls.context,
+        server_hostname=None if tls is None else tls.host,
+    )
     raw = transport.get_extra_info("socket")
     if raw is not None:  # a simulated network has none
         _keep_alive(raw)
@@ -144,15 +164,18 @@ def told_by(said: bytes, where: str) -> tuple[str, int, int]:
     nothing: a door that is full, or about to stop, leaves without a word.
     """
     if not said:
-        raise PeerUnreachable(f"the pedro door at {where} has closed the connection without a word; try again when it serves fewer")
+        raise PeerUnreachable(
+            f"the pedro door at {where} has closed the connection without a word; try again when it "
+            "serves fewer, or with a certificate where it speaks TLS and asks for one"
+        )
     found = _TOLD.fullmatch(said)
     if found is None or not 0 < int(found[2]) < 65536 or not 0 < int(found[3]) < 65536:
         raise PeerMisbehaved(f"{where} said {said[:80]!r}; expected a host and two ports: is it a Pedro info port?")
     return found[1].decode(), int(found[2]), int(found[3])
 
 
-async def dial(host: str, port: int, secret: str | None = None, *, connect_s: float) -> Line:
-    """Connect to the door whose info port this is, and say the secret where one is given.
+async def dial(host: str, port: int, secret: str | None = None, *, connect_s: float, tls: SSLContext | None = None) -> Line:
+    """Connect to the door whose info port this is, over TLS where that is given, and say the secret where one is.
 
     Raises PeerUnreachable when nobody answers there or the client is not accepted, PeerMisbehaved when what answers is no Pedro
     server, or leaves the client waiting for more than ``connect_s``, Refused when the secret is not that of the door, or the door
@@ -162,7 +185,7 @@ async def dial(host: str, port: int, secret: str | None = None, *, connect_s: fl
     opened: list[_Streams] = []
     try:
         async with asyncio.timeout(connect_s) as limit:
-            return await _dial(host, port, secret, where, opened)
+            return await _dial(host, port, secret, where, opened, None if tls is None else ClientTls(tls, host))
     except BaseException as error:
         for _, writer in opened:
             writer.close()
@@ -171,8 +194,10 @@ async def dial(host: str, port: int, secret: str | None = None, *, connect_s: fl
                 raise PeerUnreachable(f"no pedro door answers at {where} within {connect_s:g} s") from None
             raise PeerMisbehaved(
                 f"{where} accepts connections and has not said within {connect_s:g} s what a pedro door says; "
-                "expected a host and two ports, a number and ok: is it a Pedro info port?"
+                "expected a host and two ports, a number and ok: is it a Pedro info port, and not one that speaks TLS (tls=)?"
             ) from None
+        if isinstance(error, SSLError):
+            raise PeerUnreachable(why_no_tls(where, error)) from None
         if isinstance(error, OSError):
             raise PeerUnreachable(f"no pedro door answers at {where}: {reason(error)}") from None
         if isinstance(error, ValueError | OverflowError):
@@ -180,15 +205,15 @@ async def dial(host: str, port: int, secret: str | None = None, *, connect_s: fl
         raise
 
 
-async def _dial(host: str, port: int, secret: str | None, where: str, opened: list[_Streams]) -> Line:
-    told, info_writer = await _connect(host, port, asyncio.Event(), opened)
+async def _dial(host: str, port: int, secret: str | None, where: str, opened: list[_Streams], tls: ClientTls | None) -> Line:
+    told, info_writer = await _connect(host, port, asyncio.Event(), opened, tls)
     server, ack_port, data_port = told_by(await told.readline(), where)
     info_writer.close()
     ended = asyncio.Event()
     try:
-        acks = await _connect(server, ack_port, ended, opened)
+        acks = await _connect(server, ack_port, ended, opened, tls)
         client = await acks[0].readline()
-        data = received, writer = await _connect(server, data_port, ended, opened, limit=MAX_LINE_BYTES)
+        data = received, writer = await _connect(server, data_port, ended, opened, tls, limit=MAX_LINE_BYTES)
     except socket.gaierror:
         raise PeerMisbehaved(
             f"{where} names the host {server!r}, which has no address; expected one to connect to: is it a Pedro info port?"

@@ -16,6 +16,7 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Coroutine, Iterable
+from functools import partial
 from ipaddress import ip_address
 from random import SystemRandom
 from types import TracebackType
@@ -26,6 +27,8 @@ from dht.links.closing import close_in_time
 from dht.links.handles import HANDLES
 from dht.liveness.late_timers import Timer
 from dht.log_rate import LogRate
+from gsg.doors.handshakes import handshakes_of
+from gsg.doors.tls import DoorTls
 from gsg.errors import DoorClosed, reason
 from gsg.feeds.alpha_memory import AlphaMemory
 from gsg.peer import Peer
@@ -40,7 +43,7 @@ from .connection import Connection
 from .counts import DoorCounts
 from .deliveries import DoorDeliveries
 from .fair_turns import FairTurns
-from .handshake import FAILED, OK, FirstLine, Handshakes, information
+from .handshake import COMPLETE_WITHIN_S, COMPLETE_WITHIN_TLS_S, FAILED, OK, FirstLine, Handshakes, information
 from .host_names import HostNames
 from .session import Session, acknowledgement
 
@@ -64,10 +67,11 @@ class PedroDoor:
     ``port`` is the info port, 0 takes a free one; the other two are always free ones. ``size`` limits a line to ``size - 1``
     bytes, its newline included. ``admin_host``: whose ``admin`` hears everything. ``allow``: the networks whose clients are
     served, all without any. ``secret``: what each client must say first. ``extensions``: whether subscriptions may have options;
-    ``remember_s``: for how long notifications are remembered for those that ask for it (it brings the extensions with it).
+    ``remember_s``: for how long notifications are remembered for those that ask for it (it brings the extensions with it). ``tls``:
+    what all three sockets speak TLS with; without it, they are plain.
 
-    Raises LocalError for a network or a secret that is none; entering raises DoorClosed when the port is taken, or nobody knows
-    the admin's host.
+    Raises LocalError for a network or a secret that is none, and files that hold no certificate; entering raises DoorClosed when
+    the port is taken, or nobody knows the admin's host.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class PedroDoor:
         secret: str | None = None,
         extensions: bool = False,
         remember_s: float = 0.0,
+        tls: DoorTls | None = None,
     ) -> None:
         self.host = host
         self.port = port
@@ -91,7 +96,9 @@ class PedroDoor:
         self.turns = FairTurns()
         self.hosts = HostNames(time.monotonic)
         self.counts = DoorCounts()
-        self.handshakes = Handshakes(SystemRandom())
+        self._tls = handshakes_of(tls, "pedro")
+        self._asks_for_certificates = tls is not None and tls.client_ca is not None
+        self.handshakes = Handshakes(SystemRandom(), COMPLETE_WITHIN_S if tls is None else COMPLETE_WITHIN_TLS_S)
         self.half_open: dict[int, AckSocket] = {}
         """Ack sockets of clients that have not sent their id yet; bounded by Handshakes, which says which to close."""
         self.ports = (0, 0)
@@ -99,8 +106,7 @@ class PedroDoor:
         self.arrivals = Arrivals(time.time, remember_s) if extensions or remember_s else None
         self.allowed = Allowed(allow)
         self.secret = None if secret is None else checked_secret(secret)
-        self._dialect = dialect
-        self._size = size
+        self._dialect, self._size = dialect, size
         self._expiry: asyncio.TimerHandle | None = None
         self._servers: list[asyncio.Server] = []
         self._sockets: dict[_Socket, None] = {}
@@ -125,6 +131,7 @@ class PedroDoor:
                 raise DoorClosed(
                     f"the admin's host {name!r} has no address; expected a name that this machine knows, or an address"
                 )
+        await self._tls.__aenter__()
         try:
             info = await self._listen(InfoSocket, self.port)
             ack = await self._listen(AckSocket, 0)
@@ -132,6 +139,7 @@ class PedroDoor:
         except OSError as error:
             for server in self._servers:
                 server.close()
+            await self._tls.__aexit__(None, None, None)
             raise DoorClosed(
                 f"the pedro door cannot listen on {self.host}:{self.port}: {reason(error)}; {_advice(error)}"
             ) from None
@@ -169,6 +177,7 @@ class PedroDoor:
         self.deliveries.write_all()
         for connected in self._sockets:
             connected.transport.close()
+        await self._tls.__aexit__(None, None, None)
         try:
             await self._group.__aexit__(None, None, None)
         finally:
@@ -183,7 +192,8 @@ class PedroDoor:
             connected.transport.abort()
 
     async def _listen(self, make: Callable[[PedroDoor], _Socket], port: int) -> int:
-        server = await asyncio.get_running_loop().create_server(lambda: make(self), self.host, port)
+        accept = partial(self._tls.protocol, partial(make, self))
+        server = await asyncio.get_running_loop().create_server(accept, self.host, port)
         self._servers.append(server)
         bound: int = server.sockets[0].getsockname()[1]
         return bound
@@ -192,14 +202,22 @@ class PedroDoor:
     def _is_open(self) -> bool:
         """Whether strangers are served: from other hosts, with no secret."""
         hosts = [ip_address(listening.getsockname()[0]) for server in self._servers for listening in server.sockets]
-        return self.allowed.everybody and self.secret is None and not all(host.is_loopback for host in hosts)
+        return (
+            self.allowed.everybody
+            and self.secret is None
+            and not self._asks_for_certificates
+            and not all(host.is_loopback for host in hosts)
+        )
 
     # --- what the sockets tell ---------------------------------------------------------------------------------------------
 
     def _counted(self) -> list[Count]:
-        forgotten = 0 if self.arrivals is None else self.arrivals.forgotten
-        cut_off, unknown = self.deliveries.cut_off, self.hosts.unknown
-        return self.counts.read(clients_cut_off=cut_off, hosts_unknown=unknown, notifications_forgotten=forgotten)
+        return self.counts.read(
+            tls_handshakes_failed=self._tls.failed,
+            clients_cut_off=self.deliveries.cut_off,
+            hosts_unknown=self.hosts.unknown,
+            notifications_forgotten=0 if self.arrivals is None else self.arrivals.forgotten,
+        )
 
     def add_socket(self, connected: _Socket, *, served: bool) -> bool:
         """One socket more; whether it is to be served, or closed at once because there are too many, or its host is not allowed."""
@@ -235,7 +253,7 @@ class PedroDoor:
             self._all_closed.set_result(None)
 
     def expire(self) -> None:
-        """Close the ack sockets whose second is over, and wake up for the next."""
+        """Close the ack sockets whose time is over, and wake up for the next."""
         loop = asyncio.get_running_loop()
         for client in self.handshakes.expired(loop.time()):
             close_in_time(self.half_open.pop(client).transport)

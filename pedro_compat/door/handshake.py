@@ -1,7 +1,7 @@
 """How a client connects: three sockets, joined by a number.
 
     info socket   ->  "HOST ACKPORT DATAPORT\\n", closed
-    ack socket    ->  "ID\\n"                            Handshakes.begin; the client has one second
+    ack socket    ->  "ID\\n"                            Handshakes.begin; the client has one second, over TLS five
     data socket   <-  "ID\\n"   ->  "ok\\n"               Handshakes.finish
                                ->  "failed\\n", closed   an id that is unknown, late, used or no number
 
@@ -14,6 +14,8 @@ from typing import Protocol
 
 COMPLETE_WITHIN_S = 1.000
 """How long a client has between its ack connection and its id on the data connection [R]."""
+COMPLETE_WITHIN_TLS_S = 5.0
+"""As long where both connections have a handshake of TLS to make besides, over links as slow as there are."""
 
 MAX_PENDING = 10_000
 """Clients between the two connections at once; beyond, the oldest is given up, as if its second were over."""
@@ -38,8 +40,9 @@ def information(host: str, ack_port: int, data_port: int) -> bytes:
 class Handshakes:
     """The clients of one door that have an ack connection and no data connection yet."""
 
-    def __init__(self, rng: Randomness) -> None:
+    def __init__(self, rng: Randomness, within_s: float = COMPLETE_WITHIN_S) -> None:
         self._rng = rng
+        self._within_s = within_s
         self._expiry: dict[int, float] = {}  # id -> when it expires, soonest first, because all have the same time
 
     def begin(self, now: float) -> int:
@@ -47,7 +50,7 @@ class Handshakes:
         while True:
             client = self._rng.getrandbits(32)
             if client and client not in self._expiry:
-                self._expiry[client] = now + COMPLETE_WITHIN_S
+                self._expiry[client] = now + self._within_s
                 return client
 
     def finish(self, line: bytes, now: float) -> int | None:

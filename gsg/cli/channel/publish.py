@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...errors import BadTerm, BadText, LocalError
-from ..connecting import peer_option, run
+from ..connecting import connect, peer_option, run
 from ..input_lines import lines_of_input
 from ..messages import say
 from ..publish.progress import TOLD
@@ -64,7 +64,6 @@ async def _publish(
 ) -> None:
     from ...channels.environment import current
     from ...channels.notation import read_any
-    from ...http.client import connect
 
     carried = {**current(), **({} if environment is None else read_any(environment))}
     # All of them before the first is sent: a mistake is no reason to stop halfway.

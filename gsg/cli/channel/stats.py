@@ -7,7 +7,7 @@ import json
 import click
 
 from ...tuples.escaping import one_line
-from ..connecting import peer_option, run
+from ..connecting import connect, peer_option, run
 from ..messages import say
 
 
@@ -22,8 +22,6 @@ def command(as_json: bool, url: str) -> None:
 
 async def _stats(as_json: bool, url: str) -> None:
     import msgspec
-
-    from ...http.client import connect
 
     async with connect(url, reconnect=False) as client:
         report = await client.channel.report()

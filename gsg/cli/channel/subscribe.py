@@ -10,7 +10,7 @@ import click
 
 from ...errors import Reconnected
 from ...tuples.escaping import JSON_ERRORS, json_line, one_line
-from ..connecting import peer_option, reconnect_option, run, say_state
+from ..connecting import connect, peer_option, reconnect_option, run, say_state
 from ..messages import say
 from ..output import Printer
 
@@ -73,7 +73,6 @@ async def _subscribe(
     url: str,
 ) -> None:
     from ...channels.notation import to_json, write
-    from ...http.client import connect
 
     printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)
     async with (

@@ -21,6 +21,7 @@ from ..connecting import parse_address, run
 from ..messages import say
 from ..output import Printer
 from .experiment_options import ExperimentOptions, with_experiment
+from .http_options import DEFAULT_HTTP, HttpOptions, with_http
 from .log_output import JSON, LAST_WORDS_S, TEXT, Outlet, log_to, outlet_for
 from .network_options import members_of, network_of, ordered_of, with_network
 from .pedro_options import PedroOptions, refuse_without_door, with_pedro
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DEFAULT_LISTEN = "127.0.0.1:8471"
-DEFAULT_HTTP = "127.0.0.1:8470"
 DEFAULT_PEDRO = "127.0.0.1:4550"
 
 PARENT_S = 1.0
@@ -66,25 +66,7 @@ class Folder(click.Path):
 @click.option(
     "--join", "joins", multiple=True, metavar="HOST:PORT", help="A peer to enter the overlay by; may be given several times."
 )
-@click.option(
-    "--http",
-    default=DEFAULT_HTTP,
-    show_default=True,
-    metavar="HOST:PORT",
-    help="The HTTP door for gsg publish, subscribe and status; 'none' for none.",
-)
-@click.option(
-    "--http-host",
-    "http_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="A name of the HTTP door besides its addresses and localhost; may be given several times.",
-)
-@click.option(
-    "--http-advertise",
-    metavar="URL",
-    help="Where clients of other peers find the HTTP door, if not at the address that it is bound to.",
-)
+@with_http
 @click.option(
     "--data",
     type=Folder(),
@@ -127,8 +109,6 @@ def command(
     listen: str,
     joins: tuple[str, ...],
     http: str,
-    http_hosts: tuple[str, ...],
-    http_advertise: str | None,
     pedro: str | None,
     data: Path | None,
     trace: Path | None,
@@ -153,10 +133,8 @@ def command(
     One that outlives a restart:    gsg peer --data DIR
     """
     shorten_collections()
-    if http == "none" and http_hosts:
-        raise click.UsageError("--http-host names the HTTP door, and there is none; add --http HOST:PORT")
-    if http == "none" and http_advertise is not None:
-        raise click.UsageError("--http-advertise tells of the HTTP door, and there is none; add --http HOST:PORT")
+    http_options = HttpOptions.taken(more_options)
+    http_options.check(is_there=http != "none")
     pedro_address = None if pedro in (None, "none") else parse_address(pedro, option="--pedro", example=DEFAULT_PEDRO)
     quotas = quotas_of(more_options)
     experiment = ExperimentOptions(**{field.name: more_options.pop(field.name) for field in fields(ExperimentOptions)})
@@ -179,8 +157,7 @@ def command(
                     pedro_address,
                     options,
                     experiment,
-                    http_hosts=http_hosts,
-                    http_advertise=http_advertise,
+                    http_options=http_options,
                     data=data,
                     trace=trace,
                     otel=otel,
@@ -224,8 +201,7 @@ async def _serve(
     pedro_options: PedroOptions,
     experiment: ExperimentOptions,
     *,
-    http_hosts: tuple[str, ...],
-    http_advertise: str | None,
+    http_options: HttpOptions,
     data: Path | None,
     trace: Path | None,
     otel: bool | None,
@@ -264,11 +240,7 @@ async def _serve(
         # Nothing is said before all doors stand: what was said would have to be taken back where a port is in use.
         if pedro is not None:
             peer.doors.expect("pedro")
-        http_door = None
-        if http is not None:
-            from ...http.door import HttpDoor
-
-            http_door = await doors.enter_async_context(HttpDoor(peer, *http, names=http_hosts, advertise=http_advertise))
+        http_door = None if http is None else await doors.enter_async_context(http_options.door(peer, *http))
         pedro_door = None if pedro is None else await doors.enter_async_context(pedro_options.door(peer, *pedro))
         peer.counters.add(outlet.counts)
         contact = peer.contact

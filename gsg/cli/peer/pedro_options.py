@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from ..arguments import AnyCommand, with_options
 from ..filenames import FileName, read_option_file
+from .door_tls import door_tls, tls_options
 
 if TYPE_CHECKING:
     from ...peer import Peer
@@ -64,6 +65,7 @@ with_pedro: Callable[[AnyCommand], AnyCommand] = with_options(
             metavar="SECONDS",
             help="Remember notifications so long, for Pedro subscriptions that ask for them; brings --pedro-extensions with it.",
         ),
+        *tls_options("pedro", "Pedro clients"),
     ]
 )
 """Gives a command these options; :class:`PedroOptions` has what they say."""
@@ -90,12 +92,16 @@ class PedroOptions:
     secret: Path | None = None
     extensions: bool = False
     remember: float = 0.0
+    cert: Path | None = None
+    key: Path | None = None
+    client_ca: Path | None = None
 
     def check(self) -> None:
-        """Raise click's usage error, which names the option, for a network or a secret that is none."""
+        """Raise click's usage error, which names the option, for a network, a secret or a certificate that is none."""
         from gsg.errors import LocalError
         from pedro_compat.door.access import Allowed, checked_secret
 
+        door_tls("pedro", self.cert, self.key, self.client_ca)
         option = "--pedro-allow"
         try:
             Allowed(self.allow)
@@ -121,6 +127,7 @@ class PedroOptions:
             secret=None if self.secret is None else self._secret(self.secret),
             extensions=self.extensions,
             remember_s=self.remember,
+            tls=door_tls("pedro", self.cert, self.key, self.client_ca),
         )
 
     @staticmethod

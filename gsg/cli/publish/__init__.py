@@ -15,7 +15,7 @@ import click
 from ...errors import BadText, GsgError, LocalError
 from ...tuples.escaping import one_line
 from ..arguments import refuse_options
-from ..connecting import peer_option, run
+from ..connecting import connect, peer_option, run
 from .pipes import Batch, Pipe, batches, is_pipe
 from .progress import PublishProgress
 from .sources import Verb, check, opened, runs, written
@@ -110,7 +110,6 @@ async def _publish(
     quiet: bool,
     url: str,
 ) -> None:
-    from ...http.client import connect
     from ...tuples.audiences import audience_of
 
     if base is not None:

@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMes
 
 from dht.resolving import resolve
 
-from ...doors.refusals import why_no_tls
+from ...doors.refusals import hint_of_silence, why_no_tls
 from ...errors import AccessDenied, LocalError, PeerUnreachable, reason
 from ..protocol import MAX_MESSAGE_BYTES
 
@@ -63,7 +63,8 @@ async def open_websocket(url: str, tls: SSLContext | None = None, token: str | N
     except InvalidMessage as error:
         problem = (
             f"what answers at {url} is no HTTP door: {error}; expected the address that `gsg peer` prints after "
-            "`http door at` (its --http), not that of --listen or --pedro; name it with --peer URL or GSG_PEER"
+            "`http door at` (its --http), not that of --listen or --pedro; name it with --peer URL or GSG_PEER; "
+            f"{hint_of_silence(url)}"
         )
     except InvalidStatus as error:
         status, body = error.response.status_code, bytes(error.response.body or b"")[:SHOWN_BYTES].decode("utf-8", "replace")

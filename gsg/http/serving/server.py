@@ -24,7 +24,7 @@ from dht.links.handles import HANDLES
 from dht.liveness.late_timers import late_s
 from dht.log_rate import LogRate
 
-from ...doors.handshakes import Handshakes
+from ...doors.handshakes import Handshakes, NoHandshakes
 from .connections import Connection, Connections
 from .gathered_writes import GatheredWrites
 
@@ -66,9 +66,9 @@ class Server(uvicorn.Server):
 
 
 def protocols(
-    connections: Connections, handshakes: Handshakes | None = None
+    connections: Connections, handshakes: Handshakes | NoHandshakes
 ) -> tuple[type[asyncio.Protocol], type[asyncio.Protocol]]:
-    """The protocols of HTTP and of WebSockets whose connections are these, and speak TLS where there are handshakes."""
+    """The protocols of HTTP and of WebSockets whose connections are these, once their handshakes are over."""
 
     class Http(_Http):
         watched = connections
@@ -76,14 +76,11 @@ def protocols(
     class WebSocket(_WebSocket):
         watched = connections
 
-    if handshakes is None:
-        return Http, WebSocket
-
-    def tls(**options: Any) -> asyncio.Protocol:  # Any: as in uvicorn
+    def accept(**options: Any) -> asyncio.Protocol:  # Any: as in uvicorn
         return handshakes.protocol(lambda: Http(**options))
 
     # Uvicorn makes the protocol of each connection by calling this, and knows nothing of TLS.
-    return cast(type[asyncio.Protocol], tls), WebSocket
+    return cast(type[asyncio.Protocol], accept), WebSocket
 
 
 class _Http(H11Protocol):

@@ -128,7 +128,7 @@ def test_a_door_that_there_is_not_cannot_be_advertised() -> None:
     result = CliRunner().invoke(main, ["peer", "--http", "none", "--http-advertise", "http://10.0.0.1:8470"])
 
     assert result.exit_code == 2
-    assert "--http-advertise tells of the HTTP door, and there is none" in result.output
+    assert "--http-advertise says something about the HTTP door, and there is none" in result.output
 
 
 def test_what_is_no_address_cannot_be_advertised() -> None:

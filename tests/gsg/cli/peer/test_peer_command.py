@@ -48,7 +48,7 @@ def test_a_name_of_a_door_that_there_is_not_is_refused() -> None:
     result = CliRunner().invoke(main, ["peer", "--listen", ":0", "--http", "none", "--http-host", "gsg.example.org"])
 
     assert result.exit_code == 2
-    assert "--http-host names the HTTP door, and there is none; add --http HOST:PORT" in result.stderr
+    assert "--http-host says something about the HTTP door, and there is none; add --http HOST:PORT" in result.stderr
 
 
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)

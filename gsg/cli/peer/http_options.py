@@ -1,0 +1,78 @@
+"""The options of ``gsg peer`` that concern its HTTP door."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..arguments import AnyCommand, refuse_options, with_options
+from .door_tls import door_tls, tls_options
+
+if TYPE_CHECKING:
+    from ...http.door import HttpDoor
+    from ...peer import Peer
+
+DEFAULT_HTTP = "127.0.0.1:8470"
+
+with_http: Callable[[AnyCommand], AnyCommand] = with_options(
+    [
+        click.option(
+            "--http",
+            default=DEFAULT_HTTP,
+            show_default=True,
+            metavar="HOST:PORT",
+            help="The HTTP door for gsg publish, subscribe and status; 'none' for none.",
+        ),
+        click.option(
+            "--http-host",
+            "http_hosts",
+            multiple=True,
+            metavar="NAME",
+            help="A name of the HTTP door besides its addresses and localhost; may be given several times.",
+        ),
+        click.option(
+            "--http-advertise",
+            metavar="URL",
+            help="Where clients of other peers find the HTTP door, if not at the address that it is bound to.",
+        ),
+        *tls_options("http", "clients of the HTTP door"),
+    ]
+)
+"""Gives a command these options; :class:`HttpOptions` has what they say but for ``--http`` itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpOptions:
+    """What was said on the command line."""
+
+    hosts: tuple[str, ...] = ()
+    advertise: str | None = None
+    cert: Path | None = None
+    key: Path | None = None
+    client_ca: Path | None = None
+
+    @classmethod
+    def taken(cls, options: dict[str, Any]) -> HttpOptions:  # Any: click checked them
+        """What the options say, taken out of them."""
+        names = [name for name in options if name.startswith("http_")]
+        return cls(**{name.removeprefix("http_"): options.pop(name) for name in names})
+
+    def check(self, *, is_there: bool) -> None:
+        """Raise click's usage error where what the options say is wrong, or is about a door that there is not to be."""
+        if is_there:
+            door_tls("http", self.cert, self.key, self.client_ca)
+        else:
+            refuse_options(
+                "says something about the HTTP door, and there is none; add --http HOST:PORT", lambda name: name.startswith("http_")
+            )
+
+    def door(self, peer: Peer, host: str, port: int) -> HttpDoor:
+        """The door, still to be entered. Raises LocalError for a name or a URL that is none."""
+        from ...http.door import HttpDoor
+
+        tls = door_tls("http", self.cert, self.key, self.client_ca)
+        return HttpDoor(peer, host, port, names=self.hosts, advertise=self.advertise, tls=tls)
