@@ -16,7 +16,7 @@ import click
 
 from ..errors import LocalError, reason
 from ..tuples.escaping import one_line
-from .connecting import client_tls, peer_option
+from .connecting import client_tls, client_token, peer_option
 from .messages import say
 
 TIMEOUT_S = 5.0
@@ -57,6 +57,8 @@ def judge(answer: object, expect: int) -> Judged:
         case {"checks": [*checks]} if all(isinstance(check, dict) and {"name", "ok"} <= check.keys() for check in checks):
             assert isinstance(answer, dict), "as it has keys"
             figures = {name: value if isinstance(value := answer.get(name), int) else None for name in ("peers", "stale_feeds")}
+        case {"kind": "AccessDenied", "detail": str(detail)}:
+            return Judged(Verdict.UNKNOWN, detail, {})
         case _:
             return Judged(Verdict.UNKNOWN, "what answers there is no peer, or one of another version", {})
     peers = figures["peers"]
@@ -129,16 +131,19 @@ def _ask(url: str, timeout_s: float) -> object:
 
     from ..doors.refusals import hint_of_silence, why_no_tls
 
+    if "," in url:
+        return Judged(Verdict.UNKNOWN, f"{url!r} names several peers; expected one, which --peer URL names", {})
     try:
-        tls = client_tls()
-    except LocalError as error:
-        return Judged(Verdict.UNKNOWN, str(error), {})
+        tls, token = client_tls(), client_token()
+    except (LocalError, click.UsageError) as error:
+        return Judged(Verdict.UNKNOWN, error.format_message() if isinstance(error, click.UsageError) else str(error), {})
     # A peer is asked where it is, by no proxy, and sends nobody elsewhere.
     opener = urllib.request.OpenerDirector()
     for handler in (urllib.request.HTTPHandler(), urllib.request.HTTPSHandler(context=tls)):
         opener.add_handler(handler)
     try:
-        request = urllib.request.Request(f"{url.rstrip('/')}/readyz?verbose", headers={"Accept": "application/json"})
+        headers = {"Accept": "application/json"} | ({} if token is None else {"Authorization": f"Bearer {token}"})
+        request = urllib.request.Request(f"{url.rstrip('/')}/readyz?verbose", headers=headers)
         answer = opener.open(request, timeout=timeout_s)
         if answer is None:
             return Judged(Verdict.UNKNOWN, f"{url!r} is no address of a peer; expected one like http://localhost:8470", {})

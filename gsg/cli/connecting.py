@@ -16,7 +16,7 @@ import click
 from ..errors import GsgError, LocalError, reason
 from ..wire.addresses import read_address
 from .arguments import with_options
-from .filenames import FileName
+from .filenames import FileName, read_option_file
 from .messages import say
 
 if TYPE_CHECKING:
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
 DEFAULT_PEER = "http://127.0.0.1:8470"
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])  # Any: a click callback of any signature
 
-_GIVEN = "gsg.cli.client_tls"
+_GIVEN = "gsg.cli.connecting"
 """Where click's context has what the options say: they are the same for all commands, which have nothing to do with them."""
 
 
-def _tls_option(name: str, help_text: str) -> Callable[[Decorated], Decorated]:
+def _file_option(name: str, help_text: str) -> Callable[[Decorated], Decorated]:
     def keep(context: click.Context, _: click.Parameter, value: Path | None) -> None:
         context.meta.setdefault(_GIVEN, {})[name] = value
 
     return click.option(
         f"--{name}",
         type=FileName(dir_okay=False, path_type=Path),
-        envvar=f"GSG_{name.upper()}",
+        envvar=f"GSG_{name.upper().replace('-', '_')}",
         show_envvar=True,
         metavar="FILE",
         expose_value=False,
@@ -48,10 +48,13 @@ def _tls_option(name: str, help_text: str) -> Callable[[Decorated], Decorated]:
     )
 
 
-_TLS_OPTIONS = [
-    _tls_option("ca", "The CA that has signed the certificate of a peer at https://, such as of gsg cert. [default: the system's]"),
-    _tls_option("cert", "A certificate to show, where the peer asks for one."),
-    _tls_option("key", "Its key."),
+TOKEN_VARIABLE = "GSG_TOKEN"
+TOKEN_NEXT = "write the token into it, as it stands in the peer's token file, for this user alone to read"
+_ACCESS_OPTIONS = [
+    _file_option("token-file", f"The token to show, where the peer asks for one. [default: ${TOKEN_VARIABLE}, else none]"),
+    _file_option("ca", "The CA that has signed the certificate of a peer at https://, as of gsg cert. [default: the system's]"),
+    _file_option("cert", "A certificate to show, where the peer asks for one."),
+    _file_option("key", "Its key."),
 ]
 """Beside ``--peer``: whom a command trusts there, and who it is."""
 
@@ -67,7 +70,7 @@ peer_option: Callable[[Decorated], Decorated] = with_options(
             metavar="URL[,URL]",
             help="The HTTP door of the peer to talk to; of several, the first that answers, in random order.",
         ),
-        *_TLS_OPTIONS,
+        *_ACCESS_OPTIONS,
     ]
 )
 """Gives a command the address of a peer, and what :func:`connect` knows of how to talk to it."""
@@ -85,7 +88,7 @@ def connect(url: str, **options: Any) -> AbstractAsyncContextManager[AsyncClient
     """A client of the peer at a URL, as :func:`gsg.connect` has it, and as the options beside ``--peer`` say."""
     from ..http.client import connect
 
-    return connect(url, tls=client_tls(), **options)
+    return connect(url, tls=client_tls(), token=client_token(), **options)
 
 
 def client_tls() -> SSLContext | None:
@@ -97,6 +100,21 @@ def client_tls() -> SSLContext | None:
     from ..doors.tls import client_context
 
     return client_context(ca, certificate, key)
+
+
+def client_token() -> str | None:
+    """The token that the command that runs was given, None where it was given none. Raises click's usage error, which does not
+    repeat it."""
+    given: dict[str, Path | None] = click.get_current_context().meta.get(_GIVEN, {})
+    file, said = given.get("token-file"), os.environ.get(TOKEN_VARIABLE)
+    if file is None and said is None:
+        return None
+    from ..http.client.opening import check_token
+
+    try:
+        return check_token(said or "" if file is None else read_option_file(file, "--token-file", TOKEN_NEXT))
+    except LocalError as error:
+        raise click.BadParameter(str(error), param_hint=TOKEN_VARIABLE if file is None else "--token-file") from None
 
 
 def say_state(state: ConnectionState, why: str) -> None:

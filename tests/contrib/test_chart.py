@@ -59,6 +59,18 @@ def test_the_image_is_that_of_the_version_or_of_the_values() -> None:
     assert container(render(values))["image"] == "gsg:9"
 
 
+def test_a_secret_with_tokens_is_mounted_where_there_is_one_and_else_the_door_is_open() -> None:
+    without, secret = render(default_values()), render(default_values() | {"tokens": "ours"})
+
+    def options(objects: dict[str, dict[str, Any]]) -> str:
+        return next(each["value"] for each in container(objects)["env"] if each["name"] == "ACCESS")
+
+    assert (options(without), options(secret)) == ("--http-open", "--http-token-file /etc/gsg-tokens/tokens")
+    assert [each["name"] for each in container(secret)["volumeMounts"]] == ["data", "tmp", "tokens"]
+    volumes = secret[SET]["spec"]["template"]["spec"]["volumes"]
+    assert volumes[1]["secret"] == {"secretName": "ours", "defaultMode": 0o400}
+
+
 def test_a_secret_of_the_network_is_mounted_where_there_is_one() -> None:
     without, secret = render(default_values()), render(default_values() | {"networkSecret": "ours"})
 

@@ -70,7 +70,9 @@ def test_the_image_runs_without_a_root_user_and_says_how_it_is() -> None:
 
     assert int(told["USER"]) > 0
     assert yaml.safe_load(told["ENTRYPOINT"]) == ["gsg"]
-    assert parameters_of(yaml.safe_load(told["CMD"]))["http"] == "0.0.0.0:8470"
+    started = parameters_of(yaml.safe_load(told["CMD"]))
+    # A door beyond loopback is asked who may come, or does not stand.
+    assert (started["http"], started["http_open"]) == ("0.0.0.0:8470", True)
     asked = yaml.safe_load(told["HEALTHCHECK"].partition("CMD")[2])
     assert asked[:2] == ["gsg", "check"]
     assert parameters_of(asked[1:])["timeout_s"] == 5.0
@@ -99,6 +101,7 @@ def test_compose_starts_three_peers_that_know_each_other(compose: dict[str, Any]
     assert list(started) == ["gsg-0", "gsg-1", "gsg-2"]
     assert {address.partition(":")[0] for each in started.values() for address in each["joins"]} <= set(started)
     assert [each["joins"] for each in started.values()].count(()) == 1
+    assert all(each["http_open"] for each in started.values())
     # A door answers to its own names alone, and Prometheus asks by that of the service.
     assert {name: each["http_hosts"] for name, each in started.items()} == {name: (name,) for name in started}
     scraped = yaml.safe_load((ROOT / "contrib" / "prometheus" / "prometheus.yml").read_text("utf-8"))["scrape_configs"]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..arguments import AnyCommand, refuse_options, with_options
+from ..filenames import FileName
 from .door_tls import door_tls, tls_options
 
 if TYPE_CHECKING:
@@ -39,6 +40,21 @@ with_http: Callable[[AnyCommand], AnyCommand] = with_options(
             metavar="URL",
             help="Where clients of other peers find the HTTP door, if not at the address that it is bound to.",
         ),
+        click.option(
+            "--http-token-file",
+            type=FileName(dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="Serve those alone who show a token of the file, a line each: TOKEN ROLES NAME, with roles of read, publish, admin; what "
+            "is written into it holds at once.",
+        ),
+        click.option("--http-open", is_flag=True, help="Serve whoever reaches a door beyond loopback, without a token."),
+        click.option(
+            "--http-origin",
+            "http_origins",
+            multiple=True,
+            metavar="ORIGIN",
+            help="Let pages of another origin talk to the HTTP door, such as https://app.example.org; may be given several times.",
+        ),
         *tls_options("http", "clients of the HTTP door"),
     ]
 )
@@ -54,6 +70,9 @@ class HttpOptions:
     cert: Path | None = None
     key: Path | None = None
     client_ca: Path | None = None
+    token_file: Path | None = None
+    open: bool = False
+    origins: tuple[str, ...] = ()
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> HttpOptions:  # Any: click checked them
@@ -71,8 +90,20 @@ class HttpOptions:
             )
 
     def door(self, peer: Peer, host: str, port: int) -> HttpDoor:
-        """The door, still to be entered. Raises LocalError for a name or a URL that is none."""
+        """The door, still to be entered. Raises LocalError for a name, an origin or a URL that is none, and for a file that has no
+        tokens."""
+        from ...http.access.tokens import TokenFile
         from ...http.door import HttpDoor
 
         tls = door_tls("http", self.cert, self.key, self.client_ca)
-        return HttpDoor(peer, host, port, names=self.hosts, advertise=self.advertise, tls=tls)
+        return HttpDoor(
+            peer,
+            host,
+            port,
+            names=self.hosts,
+            advertise=self.advertise,
+            tokens=None if self.token_file is None else TokenFile(self.token_file),
+            open_to_all=self.open,
+            origins=self.origins,
+            tls=tls,
+        )
