@@ -44,8 +44,8 @@ with_http: Callable[[AnyCommand], AnyCommand] = with_options(
             "--http-token-file",
             type=FileName(dir_okay=False, path_type=Path),
             metavar="FILE",
-            help="Serve those alone who show a token of the file, a line each: TOKEN ROLES NAME, with roles of read, publish, admin; what "
-            "is written into it holds at once.",
+            help="Serve those alone who show a token of the file, a line each: TOKEN ROLES NAME, with roles of read, publish, "
+            "admin; what is written into it holds at once.",
         ),
         click.option("--http-open", is_flag=True, help="Serve whoever reaches a door beyond loopback, without a token."),
         click.option(
