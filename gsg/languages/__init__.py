@@ -7,7 +7,6 @@ query.py, what every text becomes, then script/__init__.py or sparql/__init__.py
 from __future__ import annotations
 
 import importlib
-import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,14 +16,13 @@ from ..errors import LocalError, Unsupported
 from ..interleaving import in_thread
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 from .files.encoding import MARK
+from .first_words import language_of
 from .parse_cache.skeletons import Skeletons
 from .query import Query
 
 LANGUAGES = {"gsg": "gsg.languages.script", "sparql": "gsg.languages.sparql"}
 """Name of each language, and the module that reads it."""
 
-_FIRST_WORD = re.compile(r"(?:[\s\ufeff]|#[^\n]*(?:\n|\Z))*([A-Za-z]+)")
-_SPARQL_WORDS = frozenset(["PREFIX", "BASE", "SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "VERSION"])
 _PREPARED: set[str] = set()
 """Languages of LANGUAGES that need no preparing any more."""
 _PREPARING = threading.Lock()
@@ -57,12 +55,6 @@ def prepare(language: str) -> None:
 def is_prepared(language: str) -> bool:
     """Whether the language can be read at once."""
     return language in _PREPARED or language not in LANGUAGES
-
-
-def language_of(text: str) -> str:
-    """The language of a query, by its first word: SPARQL's are none that a query in GSG script begins with."""
-    found = _FIRST_WORD.match(text)
-    return "sparql" if found is not None and found[1].upper() in _SPARQL_WORDS else "gsg"
 
 
 def parse_query(
