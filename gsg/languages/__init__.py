@@ -32,6 +32,8 @@ READ_AT_ONCE = 2_000
 """Characters of a query that are read while others wait: some 110 ms at worst, where all are expressions of SPARQL."""
 _READING: list[str] = []
 """The language of each text that is being read in a thread. Bounded by who asks: a door takes so many requests at a time."""
+GRAPHS_AT_ONCE = 8
+"""Graphs named beside a query that is read while others wait: each may be asked its whole pattern."""
 _Result = TypeVar("_Result")
 _SKELETONS = Skeletons()
 _ASKED_ONCE = Skeletons()
@@ -86,7 +88,7 @@ async def read_query(
 ) -> Query:
     """As :func:`parse_query`, while others have their turn: the longest text takes a second."""
     read = partial(parse_query, text, language, default_graphs=default_graphs, named_graphs=named_graphs, once=once)
-    return await read_text(text, language, read)
+    return await read_text(text, language, read, is_long=len(default_graphs) + len(named_graphs) > GRAPHS_AT_ONCE)
 
 
 async def read_script(text: str) -> tuple[Block, ...]:
@@ -94,14 +96,14 @@ async def read_script(text: str) -> tuple[Block, ...]:
     return await read_text(text, "gsg", partial(parse_script, text))
 
 
-async def read_text(text: str, language: str, read: Callable[[], _Result]) -> _Result:
-    """Read a text of a language while others have their turn: in a thread where it is long, and where it is the first, for which
-    the language's parser is built."""
+async def read_text(text: str, language: str, read: Callable[[], _Result], *, is_long: bool = False) -> _Result:
+    """Read a text of a language while others have their turn: in a thread where it is long, or takes long for another reason, and
+    where it is the first, for which the language's parser is built."""
     if not is_prepared(language):
         # What a peer does at a stretch keeps it from answering probes: on a busy machine it would be taken for dead.
         await in_thread(prepare, language)
     # Where one parser is for all threads, a short text would wait for the long one, and everybody else with it.
-    if not (_is_long(text) or language in _READING):
+    if not (is_long or _is_long(text) or language in _READING):
         return read()
     _READING.append(language)
     try:
@@ -133,6 +135,7 @@ def _check_text(text: object) -> None:
 
 
 __all__ = [
+    "GRAPHS_AT_ONCE",
     "LANGUAGES",
     "Block",
     "Delete",
