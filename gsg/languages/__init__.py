@@ -7,7 +7,6 @@ query.py, what every text becomes, then script/__init__.py or sparql/__init__.py
 from __future__ import annotations
 
 import importlib
-import re
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,14 +16,13 @@ from ..errors import LocalError, Unsupported
 from ..interleaving import in_thread
 from .blocks import Block, Delete, Insert, Notify, Subscribe
 from .files.encoding import MARK
+from .first_words import language_of
 from .parse_cache.skeletons import Skeletons
 from .query import Query
 
 LANGUAGES = {"gsg": "gsg.languages.script", "sparql": "gsg.languages.sparql"}
 """Name of each language, and the module that reads it."""
 
-_FIRST_WORD = re.compile(r"(?:[\s\ufeff]|#[^\n]*(?:\n|\Z))*([A-Za-z]+)")
-_SPARQL_WORDS = frozenset(["PREFIX", "BASE", "SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "VERSION"])
 _PREPARED: set[str] = set()
 """Languages of LANGUAGES that need no preparing any more."""
 _PREPARING = threading.Lock()
@@ -34,6 +32,8 @@ READ_AT_ONCE = 2_000
 """Characters of a query that are read while others wait: some 110 ms at worst, where all are expressions of SPARQL."""
 _READING: list[str] = []
 """The language of each text that is being read in a thread. Bounded by who asks: a door takes so many requests at a time."""
+GRAPHS_AT_ONCE = 8
+"""Graphs named beside a query that is read while others wait: each may be asked its whole pattern."""
 _Result = TypeVar("_Result")
 _SKELETONS = Skeletons()
 _ASKED_ONCE = Skeletons()
@@ -57,12 +57,6 @@ def prepare(language: str) -> None:
 def is_prepared(language: str) -> bool:
     """Whether the language can be read at once."""
     return language in _PREPARED or language not in LANGUAGES
-
-
-def language_of(text: str) -> str:
-    """The language of a query, by its first word: SPARQL's are none that a query in GSG script begins with."""
-    found = _FIRST_WORD.match(text)
-    return "sparql" if found is not None and found[1].upper() in _SPARQL_WORDS else "gsg"
 
 
 def parse_query(
@@ -94,7 +88,7 @@ async def read_query(
 ) -> Query:
     """As :func:`parse_query`, while others have their turn: the longest text takes a second."""
     read = partial(parse_query, text, language, default_graphs=default_graphs, named_graphs=named_graphs, once=once)
-    return await read_text(text, language, read)
+    return await read_text(text, language, read, is_long=len(default_graphs) + len(named_graphs) > GRAPHS_AT_ONCE)
 
 
 async def read_script(text: str) -> tuple[Block, ...]:
@@ -102,14 +96,14 @@ async def read_script(text: str) -> tuple[Block, ...]:
     return await read_text(text, "gsg", partial(parse_script, text))
 
 
-async def read_text(text: str, language: str, read: Callable[[], _Result]) -> _Result:
-    """Read a text of a language while others have their turn: in a thread where it is long, and where it is the first, for which
-    the language's parser is built."""
+async def read_text(text: str, language: str, read: Callable[[], _Result], *, is_long: bool = False) -> _Result:
+    """Read a text of a language while others have their turn: in a thread where it is long, or takes long for another reason, and
+    where it is the first, for which the language's parser is built."""
     if not is_prepared(language):
         # What a peer does at a stretch keeps it from answering probes: on a busy machine it would be taken for dead.
         await in_thread(prepare, language)
     # Where one parser is for all threads, a short text would wait for the long one, and everybody else with it.
-    if not (_is_long(text) or language in _READING):
+    if not (is_long or _is_long(text) or language in _READING):
         return read()
     _READING.append(language)
     try:
@@ -141,6 +135,7 @@ def _check_text(text: object) -> None:
 
 
 __all__ = [
+    "GRAPHS_AT_ONCE",
     "LANGUAGES",
     "Block",
     "Delete",

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 from math import inf
 
@@ -273,7 +274,8 @@ class Rendezvous:
     def snapshot(self, feed: Feed) -> Iterator[Snapshot | None]:
         """The stored facts that match the feed's template, in parts; None where others are to have their turn.
 
-        They are what is stored now: deltas from now on are kept until :meth:`release_feed`.
+        They are what is stored now: deltas from now on are kept until :meth:`release_feed`. Of a template without constants, of
+        which there may be all that is held here, a fact that changes meanwhile is in it or not: its last delta says what holds.
         """
         feed.begin_snapshot()
         posting, reader, held, passes = feed.posting, reader_of(feed.subscriber), self.held, self.conditions.tests.passes
@@ -285,9 +287,11 @@ class Rendezvous:
             if posting.matches_all and not tested
             else lambda fact: matches(fact) and (not tested or passes(posting, fact, None))
         )
-        stamps = None if posting.anchor is not None else lambda facts: held.stamps_at_home(facts, reader)
-        went = [] if stamps is None else held.recently_gone(admits or (lambda fact: True))
-        return snapshot_parts(feed, list(held.visible(posting.anchor, reader)), admits, stamps, self.clock, went)
+        if posting.anchor is not None:
+            return snapshot_parts(feed, list(held.visible(posting.anchor, reader)), admits, None, self.clock)
+        went = held.recently_gone(admits or (lambda fact: True))
+        stamps = partial(held.stamps_at_home, reader=reader)
+        return snapshot_parts(feed, held.visible_at_home(reader), admits, stamps, self.clock, went)
 
     def hold_subscriber(self, subscriber: Subscriber) -> None:
         """The subscriber's link is congested: keep its deltas until :meth:`unhold_subscriber`."""

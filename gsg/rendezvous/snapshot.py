@@ -1,4 +1,4 @@
-"""What a snapshot says: the facts stored at one moment that match, in parts, looked through a slice at a time.
+"""What a snapshot says: the stored facts that match, in parts, looked through a slice at a time.
 
 Where the facts come from is said in rendezvous.py (:meth:`~gsg.rendezvous.rendezvous.Rendezvous.snapshot`): what this holder keeps
 under the anchor of the feed (gsg/storage/facts_by_key.py). At which pace the parts leave is decided in snapshot_queue.py.
@@ -6,7 +6,7 @@ under the anchor of the feed (gsg/storage/facts_by_key.py). At which pace the pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import structs
 
@@ -25,7 +25,7 @@ SIGN_S = 5.0
 
 def snapshot_parts(
     feed: Feed,
-    facts: Sequence[Tuple],
+    facts: Iterable[Tuple],
     admits: Callable[[Tuple], bool] | None,
     stamps: Callable[[Sequence[Tuple]], list[int]] | None,
     clock: Callable[[], float],

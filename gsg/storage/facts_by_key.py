@@ -264,16 +264,20 @@ class FactsByKey:
         stamp = self._facts.get(key, _NOTHING).get(fact)
         return (False, self.buried.stamp_of(key, fact) + 1) if stamp is None else (True, stamp)
 
-    def visible(self, anchor: Key | None, reader: bytes) -> Iterable[Tuple]:
-        """The facts under a key, or an interval's keys, that a reader sees, as plain tuples; for None those under the keys of their
-        positions 0."""
-        if anchor is not None and type(anchor[2]) is not Interval:
+    def visible(self, anchor: Key, reader: bytes) -> Iterable[Tuple]:
+        """The facts under a key, or an interval's keys, that a reader sees, as plain tuples."""
+        if type(anchor[2]) is not Interval:
             return self._visible(anchor, self.under(anchor), reader)
-        keys = [key for key in self._facts if key[1] == HOME] if anchor is None else self.covered_by(anchor)
         found: list[Tuple] = []
-        for key in keys:
+        for key in self.covered_by(anchor):
             found.extend(self._visible(key, self.under(key), reader))
         return found
+
+    def visible_at_home(self, reader: bytes) -> Iterator[Tuple]:
+        """The facts under the keys of their positions 0 that a reader sees, as plain tuples, each once; the facts of a key as they
+        are when its turn comes, as facts may come and go meanwhile. A key that comes meanwhile is not among them."""
+        keys = [key for key in self._facts if key[1] == HOME]
+        return (fact for key in keys for fact in list(self._visible(key, self.under(key), reader)))
 
     def covered_by(self, key: Key) -> Collection[Key]:
         """The keys that are under one, with facts or tombstones: itself, or of an interval those that lie in it."""

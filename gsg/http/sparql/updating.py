@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 from ...interleaving import in_thread
-from ...languages import read_text
+from ...languages import GRAPHS_AT_ONCE, read_text
 from ...languages.rows import Row
 from ...languages.sparql.updates import Changes, Operation, parse_update
 from ...peer import Peer
@@ -41,7 +41,8 @@ class Updates:
         read = partial(
             parse_update, asked.text, base=base, using_graphs=asked.using_graphs, using_named_graphs=asked.using_named_graphs
         )
-        for operation in await read_text(asked.text, "sparql", read):
+        is_long = len(asked.using_graphs) + len(asked.using_named_graphs) > GRAPHS_AT_ONCE
+        for operation in await read_text(asked.text, "sparql", read, is_long=is_long):
             if operation.query is None:
                 await self.publish(operation.changes(), asker, size_bytes)
                 continue

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..bad_text import printable
+from ..first_words import SPARQL_QUERIES, UPDATES_TAKEN, sparql_update
 
 BLOCKS = ("INSERT", "DELETE", "NOTIFY", "SUBSCRIBE")
 
@@ -194,11 +195,11 @@ def _prefixed(place: Place) -> str:
 
 
 def _sparql(place: Place) -> str:
-    if (
-        place.found.upper() not in ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE", "PREFIX", "BASE")
-        or place.keyword
-        or place.takes_terms
-    ):
+    if place.keyword or place.takes_terms:
+        return ""
+    if sparql_update(place.text, place.position):
+        return f"{quote(place.found)} begins a SPARQL update, and this text is read as GSG script; {UPDATES_TAKEN}"
+    if place.found.upper() not in SPARQL_QUERIES:
         return ""
     expected = _expected(place)
     return f"{quote(place.found)} begins a SPARQL query, and this text is read as GSG script; expected {expected}"

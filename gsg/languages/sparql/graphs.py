@@ -32,6 +32,9 @@ from .terms import Reader
 MAX_MERGED = 64
 """Graphs that FROM merges into the default graph: each pattern is asked of each of them; a query with more is refused."""
 
+MAX_NAMED = 256
+"""Graphs that FROM NAMED lists: a path that may have no steps is asked of each of them by itself; a query with more is refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
@@ -47,6 +50,10 @@ class Dataset:
         graphs, others = tuple(dict.fromkeys(default)), tuple(dict.fromkeys(named))
         if len(graphs) > MAX_MERGED:
             raise BadQuery(f"FROM merges {len(graphs)} graphs; expected at most {MAX_MERGED}, or FROM NAMED with GRAPH ?g")
+        if len(others) > MAX_NAMED:
+            raise BadQuery(
+                f"FROM NAMED lists {len(others)} graphs; expected at most {MAX_NAMED}, or GRAPH ?g of all that there are"
+            )
         return cls(graphs, others) if graphs or others else cls()
 
     def __bool__(self) -> bool:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...errors import BadText
 from ..bad_text import Mistake, Refusal, bad_text, error_at, printable
+from ..first_words import UPDATES_TAKEN
 from .grammar import query_grammar, update_grammar
 from .placeholders import Source, Token, read
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pyparsing import ParserElement
 
 _PARTNER = {"(": ")", "{": "}", "[": "]"}
-_UPDATE = "an update, and a subscription only asks; use insert and retract, or a GSG script, to change facts"
+_UPDATE = f"an update, and a subscription only asks; {UPDATES_TAKEN}"
 _UNSUPPORTED = {
     **dict.fromkeys(("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH"), _UPDATE),
     "SERVICE": "not supported: a standing query cannot follow what another endpoint holds",

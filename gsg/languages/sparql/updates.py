@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 import rete
 from rete import algebra
 
+from ...errors import TooLarge
 from ...tuples.terms import IRI, BlankNode, Term, Tuple
 from ..bad_text import Mistake, bad_text, error_at
 from ..query import Query
@@ -38,6 +39,10 @@ from .parsing import UPDATE, parse_tree
 from .patterns import Patterns
 from .placeholders import Source, Token
 from .terms import Reader, kind_of
+
+MAX_CHANGED = 1_000_000
+"""Tuples that one operation changes; one that would change more is refused: a template may make thousands of each solution, and
+these are in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,10 @@ class Operation:
     seed: str
 
     def changes(self, rows: Iterable[Row] = ()) -> Changes:
-        """What becomes of the rows of the query, each as often as it holds: each has blank nodes of its own."""
+        """What becomes of the rows of the query, each as often as it holds: each has blank nodes of its own.
+
+        Raises TooLarge for more than MAX_CHANGED tuples.
+        """
         solutions = (Row({}),) if self.query is None else rows
         retracted: dict[Tuple, None] = {}
         inserted: dict[Tuple, None] = {}
@@ -81,6 +89,11 @@ class Operation:
             values = dict(zip(row, row.terms, strict=True))
             retracted.update(dict.fromkeys(self._made(self.deletes, values, number)))
             inserted.update(dict.fromkeys(self._made(self.inserts, values, number)))
+            if len(retracted) + len(inserted) > MAX_CHANGED:
+                raise TooLarge(
+                    f"one operation of an update would change more than {MAX_CHANGED:,} tuples; expected a WHERE with fewer "
+                    "solutions, or fewer triples for each of them"
+                )
         return Changes(tuple(items for items in retracted if items not in inserted), tuple(inserted))
 
     def _made(self, patterns: tuple[Pattern, ...], values: dict[str, Term], number: int) -> Iterator[Tuple]:

@@ -29,6 +29,15 @@ from gsg.languages import language_of
         ("\ufeffSELECT * { ?s ?p ?o }", "sparql"),
         ("ASK{?s ?p ?o}", "sparql"),
         ("DESCRIBE <http://e/x>", "sparql"),
+        ("CLEAR ALL", "sparql"),
+        ("# an update\ninsert data { <http://e/a> <http://e/p> 1 }", "sparql"),
+        ("DELETE # of all\nWHERE { ?s ?p ?o }", "sparql"),
+        ("DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", "sparql"),
+        ("WITH <http://e/g> DELETE { ?s ?p 1 } WHERE { }", "sparql"),
+        ("INSERT { (a, b) }", "gsg"),
+        ("DELETE { # all\n (a, b) }", "gsg"),
+        ("INSERT { }", "gsg"),
+        ("CLEARANCE ALL", "gsg"),
     ],
 )
 def test_the_first_word_tells_the_language(text: str, language: str) -> None:

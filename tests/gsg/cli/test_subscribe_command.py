@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,24 @@ def test_who_asks_once_is_told_yes_or_no(gsg: Gsg, query: str, answer: str) -> N
 
     assert (plain.exit_code, plain.stdout) == (0, f"{answer}\n")
     assert json.loads(in_json.stdout)["boolean"] is (answer == "true")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["CLEAR ALL"],
+        ["INSERT DATA { <x:a> <x:p> 1 }"],
+        ["DELETE { ?s ?p 1 } WHERE { ?s ?p 1 }"],
+        ["CLEAR ALL", "--language", "gsg"],
+        ["PREFIX : <x:> INSERT DATA { :a :p 1 }"],
+    ],
+)
+def test_whoever_gives_an_update_is_told_where_updates_are_taken(gsg: Gsg, arguments: list[str]) -> None:
+    result = gsg("subscribe", *arguments)
+
+    assert result.exit_code == 2
+    assert re.search(r"(CLEAR|INSERT|DELETE)\"? (is an update|begins a SPARQL update), and ", result.stderr)
+    assert "curl http://127.0.0.1:8470/sparql --data-urlencode 'update=...'" in result.stderr
 
 
 def test_sparql_is_known_by_its_text_or_its_file_and_may_come_on_standard_input(gsg: Gsg, tmp_path: Path) -> None:

@@ -73,3 +73,16 @@ async def test_a_short_text_does_not_keep_the_loop_waiting_for_a_long_one() -> N
 
     assert await long == "long"
     assert (await short).select == ("what", "how")
+
+
+async def test_a_short_query_of_many_graphs_is_read_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    readers: list[threading.Thread] = []
+
+    def read(*_: object, **__: object) -> None:
+        readers.append(threading.current_thread())
+
+    monkeypatch.setattr(languages, "parse_query", read)
+    for count in (languages.GRAPHS_AT_ONCE, languages.GRAPHS_AT_ONCE + 1):
+        await languages.read_query("ASK {}", "sparql", named_graphs=[f"urn:g:{number}" for number in range(count)])
+
+    assert [reader is threading.current_thread() for reader in readers] == [True, False]

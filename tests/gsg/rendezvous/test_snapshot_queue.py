@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import math
+from collections.abc import Iterator
 
 import pytest
 from peers import Reader, quiet, rendezvous, simulate
-from place import ON, X_ON_Y, Place
+from place import ANYTHING, ON, X_ON_Y, Place
 
 import dht
 import dht.links.link
@@ -16,8 +17,9 @@ import gsg.rendezvous.snapshot
 from dht.simnet import SimNet
 from gsg import LiveSubscription, Peer, Symbol
 from gsg.errors import PeerUnreachable
+from gsg.placement.rules import NOWHERE
 from gsg.rendezvous.feed import Feed
-from gsg.tuples.terms import Term
+from gsg.tuples.terms import Term, Tuple
 from gsg.wire.exchange import ANSWER_TIMEOUT_S
 from gsg.wire.messages import Snapshot
 from gsg.wire.messages import Test as TupleTest  # a name that pytest does not take for a class of tests
@@ -160,6 +162,49 @@ def test_a_snapshot_is_of_one_moment_however_long_it_is_looked_for() -> None:
 
     assert [part.facts for part in parts] == [[("a", ON, "ccc"), ("b", ON, "ccc")]]
     assert place.heard() == {"s": ["-b on ccc", "+c on ccc"]}
+
+
+def test_what_a_template_without_constants_asks_for_is_gathered_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.rendezvous.snapshot, "SIGN_S", math.inf)
+    place = Place()
+    place.insert(*((number, ON, "c") for number in range(50)))
+    feed = place.post("s", 1, ANYTHING, NOWHERE)
+    place.rendezvous.clock = SlowClock()
+    looked_at = 0
+
+    class Counted(dict[Tuple, int]):
+        def __iter__(self) -> Iterator[Tuple]:
+            nonlocal looked_at
+            looked_at += 1
+            return super().__iter__()
+
+    held = place.rendezvous.held._facts
+    held.update({key: Counted(facts) for key, facts in held.items()})
+    slices = place.rendezvous.snapshot(feed)
+
+    assert looked_at == 0
+    assert [next(slices) for _ in range(3)] == [None] * 3
+    assert looked_at == 3
+    told = [fact for part in slices if part is not None for fact in part.facts]
+    assert told == [(number, ON, "c") for number in range(50)]
+
+
+def test_the_last_word_on_a_fact_that_changes_while_facts_are_gathered_is_its_delta(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.rendezvous.snapshot, "SIGN_S", math.inf)
+    place = Place()
+    place.insert(*((letter, ON, "ccc") for letter in "abcd"))
+    feed = place.post("s", 1, ANYTHING, NOWHERE)
+    place.rendezvous.clock = SlowClock()
+
+    slices = place.rendezvous.snapshot(feed)
+    assert next(slices) is None
+    place.retract(("a", ON, "ccc"), ("c", ON, "ccc"), ("d", ON, "ccc"))
+    place.insert(("d", ON, "ccc"), ("e", ON, "ccc"))
+    [part] = filter(None, slices)
+    place.rendezvous.release_feed(feed)
+
+    assert [items[0] for items in part.facts] == ["a", "b", "d"]
+    assert place.heard() == {"s": ["-a on ccc", "-c on ccc", "-d on ccc", "+d on ccc", "+e on ccc"]}
 
 
 def test_others_have_their_turn_while_a_filter_is_asked_for_and_it_ends_with_its_feed() -> None:

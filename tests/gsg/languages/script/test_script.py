@@ -359,7 +359,8 @@ def test_a_long_line_is_cut_in_the_message() -> None:
         ("SUBSCRIBE { (?x) } SUBSCRIBE { (?y) }", 'unexpected "SUBSCRIBE"; expected the end of the text'),
         ("{ (?x)", f'the text ends too early; expected {CLAUSES} or "}}"'),
         ("notify { (a, b) }", "or `gsg publish -e` for a block such as NOTIFY { (lamp, on) }"),
-        ("DELETE DATA { <http://e/a> <http://e/b> 1 }", "DELETE publishes, and this text is read as a query; "),
+        ("DELETE DATA { <http://e/a> <http://e/b> 1 }", '"DELETE" begins a SPARQL update, and this text is read as GSG'),
+        ("DELETE { (a, b) }", "DELETE publishes, and this text is read as a query; "),
         (
             "(?x, ^age, ?a) ORDER BY ?a LIMIT 1",
             "ORDER BY stands after the braces of SUBSCRIBE; expected SUBSCRIBE { ... } around what stands before it",

@@ -233,3 +233,10 @@ def test_a_row_over_graphs_is_explained_by_its_quads() -> None:
 def test_too_many_graphs_are_not_merged_for_a_request() -> None:
     with pytest.raises(BadQuery, match="FROM merges 65 graphs; expected at most 64"):
         query("SELECT * { ?s ?p ?o }", default_graphs=[f"http://e/{number}" for number in range(65)])
+
+
+def test_more_named_graphs_than_a_path_may_be_asked_of_are_refused() -> None:
+    many = [f"urn:g:{number}" for number in range(257)]
+
+    with pytest.raises(BadQuery, match=r"FROM NAMED lists 257 graphs; expected at most 256, or GRAPH [?]g of all that there are"):
+        parse_query("ASK { GRAPH ?g { ?s <urn:p>* ?o } }", "sparql", named_graphs=many)

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from gsg.errors import BadText, GsgError, LocalError, Unsupported
+from gsg.errors import BadText, GsgError, LocalError, TooLarge, Unsupported
 from gsg.languages.sparql.updates import Changes, Operation, parse_update
 from gsg.space import Space
 from gsg.subscriptions.backlog import LIMIT
@@ -237,3 +237,13 @@ def test_parts_of_a_text_are_read_or_refused(cut: int) -> None:
     for piece in (LONG[:cut], LONG[cut:], LONG[:cut] + "}" + LONG[cut:]):
         with suppress(GsgError):
             assert parse_update(piece) is not None
+
+
+def test_an_operation_that_makes_too_much_of_few_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.languages.sparql.updates.MAX_CHANGED", 3)
+    template = "<urn:a> <urn:p> ?o . <urn:b> <urn:p> ?o"
+    [operation] = parse_update(f"INSERT {{ {template} }} WHERE {{ ?s ?p ?o }}")
+
+    assert len(done(operation, {(IRI("urn:s"), IRI("urn:q"), 1)}).inserted) == 2
+    with pytest.raises(TooLarge, match="would change more than 3 tuples; expected a WHERE with fewer solutions"):
+        done(operation, {(IRI("urn:s"), IRI("urn:q"), number) for number in range(3)})
