@@ -107,6 +107,7 @@ HEAVY = (
     "pyarrow",
     "cryptography",
     "kademlia",
+    "opentelemetry",
     "prometheus_client",
 )
 
