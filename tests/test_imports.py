@@ -110,6 +110,7 @@ HEAVY = (
     "pyarrow",
     "cryptography",
     "kademlia",
+    "opentelemetry",
     "prometheus_client",
 )
 
