@@ -13,6 +13,7 @@ from pedro_doors import doors
 
 import pedro_compat
 from gsg.errors import PeerMisbehaved, PeerUnreachable
+from pedro_compat.client.client_lines import Delivery
 from pedro_compat.door.door import PedroDoor
 
 pytestmark = pytest.mark.waits
@@ -50,7 +51,7 @@ async def test_clients_tell_each_other_over_tls(door: PedroDoor, files: Files) -
         await says.p2p(hears.handle, "hello")
         message = await hears.delivery()
 
-    assert told == pedro_compat.Delivery(7, "temp(kitchen, 25)")
+    assert told == Delivery(7, "temp(kitchen, 25)")
     assert message is not None
     assert message.line.endswith("hello)")
     assert failed(door) == 0
@@ -63,7 +64,7 @@ async def test_a_client_without_async_speaks_tls(door: PedroDoor, files: Files) 
             client.notify("temp(kitchen, 25)")
             return client.delivery(timeout_s=10)
 
-    assert await asyncio.to_thread(tell) == pedro_compat.Delivery(3, "temp(kitchen, 25)")
+    assert await asyncio.to_thread(tell) == Delivery(3, "temp(kitchen, 25)")
 
 
 async def test_any_client_with_sockets_of_tls_is_served(door: PedroDoor, files: Files) -> None:
@@ -109,7 +110,7 @@ async def test_long_deliveries_come_whole_and_in_order(files: Files) -> None:
 
 async def test_a_certificate_is_checked_against_the_host_that_was_named(door: PedroDoor, files: Files) -> None:
     async with pedro_compat.AsyncClient("localhost", door.port, tls=files.client()) as client:
-        assert await client.notify("by_name") == 1
+        assert await client.subscribe("by_name(X)", "true", 1) > 0
     async with doors(1, tls=files.server("127.0.0.1")) as [(_, other)]:
         with pytest.raises(PeerUnreachable, match="is not trusted: Hostname mismatch"):
             await pedro_compat.AsyncClient("localhost", other.port, tls=files.client()).__aenter__()
@@ -120,7 +121,7 @@ async def test_a_certificate_that_is_not_trusted_is_said(door: PedroDoor, files:
         await pedro_compat.AsyncClient(port=door.port, tls=ssl.create_default_context()).__aenter__()
 
     async with pedro_compat.AsyncClient(port=door.port, tls=files.client()) as client:
-        assert await client.notify("still_here") == 1
+        assert await client.subscribe("still_here(X)", "true", 1) > 0
     assert failed(door) == 1
 
 
@@ -129,7 +130,7 @@ async def test_a_plain_client_at_a_door_of_tls_is_told_what_may_be_wrong(door: P
         await pedro_compat.AsyncClient(port=door.port, connect_s=0.3).__aenter__()
 
     async with pedro_compat.AsyncClient(port=door.port, tls=files.client()) as client:
-        assert await client.notify("still_here") == 1
+        assert await client.subscribe("still_here(X)", "true", 1) > 0
     assert door.clients == 0 or failed(door) == 1
 
 
@@ -144,5 +145,5 @@ async def test_clients_show_a_certificate_where_one_is_asked_for(files: Files) -
         with pytest.raises(PeerUnreachable):
             await pedro_compat.AsyncClient(port=door.port, tls=files.client()).__aenter__()
         async with pedro_compat.AsyncClient(port=door.port, tls=files.client("alice")) as client:
-            assert await client.notify("still_here") == 1
+            assert await client.subscribe("still_here(X)", "true", 1) > 0
         assert failed(door) == 1
