@@ -189,7 +189,9 @@ async def test_curl_is_answered_as_it_goes_on_or_succeeds(
 
 
 def test_every_command_of_the_pages_is_one_of_those_tried_here() -> None:
-    tried = re.compile(r"make( |$)|gsg (peer|publish|subscribe|explain|simulate|status)( |$)|(echo .* \| )gsg publish |" + CURL)
+    tried = re.compile(
+        r"make( |$)|gsg (cert|peer|publish|subscribe|explain|simulate|status)( |$)|(echo .* \| )gsg publish |" + CURL
+    )
 
     assert [where for where, command in shell_commands() if not tried.match(command)] == []
 

@@ -15,7 +15,7 @@ import ssl
 from collections.abc import Callable
 from itertools import islice
 from types import TracebackType
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from dht.errors import show
 from dht.links.handles import HANDLES
@@ -192,9 +192,26 @@ class _Arrival(asyncio.Protocol):
         """The handshake is over: let the door's protocol have the transport of TLS, and what came meanwhile."""
         protocol = self._make()
         transport.set_protocol(protocol)
-        protocol.connection_made(transport)
+        protocol.connection_made(cast(asyncio.Transport, _ClosedOnce(transport)))
         for data in self._early:
             protocol.data_received(data)
+
+
+class _ClosedOnce:
+    """A transport of TLS in front of asyncio's, which it is but for closing: that one, closed twice, forgets its connection, and
+    raises AttributeError when it is asked for anything or to abort."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self.write = transport.write
+
+    def __getattr__(self, name: str) -> Any:  # Any: whatever a transport has
+        return getattr(self._transport, name)
+
+    def close(self) -> None:
+        """Close it, unless that was done."""
+        if not self._transport.is_closing():
+            self._transport.close()
 
 
 _REASONS = {

@@ -28,7 +28,7 @@ from .websocket.session import report
 
 ServeWebSocket: TypeAlias = Callable[[WebSocket], Awaitable[None]]
 
-_WEBSOCKET = "publish and subscribe; use the command gsg, gsg.connect() in Python, or clients/js"
+_WEBSOCKET = "publish [publish] and subscribe [read]; use the command gsg, gsg.connect() in Python, or clients/js"
 
 
 def operations(services: Services) -> list[Operation]:
@@ -72,12 +72,15 @@ async def _no_operation(request: Request, error: Exception) -> Response:
 def _about(by_path: Mapping[str, Mapping[str, Operation]]) -> Endpoint:
     """What is served here, for people."""
     rows = [
-        (method, template_of(path), operation.summary) for path, methods in by_path.items() for method, operation in methods.items()
+        (method, template_of(path), operation.summary + (f" [{operation.role.value}]" if operation.role is not None else ""))
+        for path, methods in by_path.items()
+        for method, operation in methods.items()
     ]
     rows.append(("WebSocket", "/v1", _WEBSOCKET))
     width = max(len(path) for _, path, _ in rows) + 2
     lines = [f"{method:<10}{path:<{width}}{summary}" for method, path, summary in rows]
-    text = "\n".join(["A peer of the Global Semantic Graph router.", "", *lines, ""])
+    roles = "In brackets is the role that a token needs, where this peer asks for one."
+    text = "\n".join(["A peer of the Global Semantic Graph router.", "", *lines, "", roles, ""])
 
     async def about(_: Request) -> Response:
         return PlainTextResponse(text)
