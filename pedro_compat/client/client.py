@@ -144,6 +144,8 @@ class AsyncClient:
         if group is not None and self._restoring is not None:
             self._restoring.cancel()
             await group.__aexit__(None, None, None)
+        for line in list(self._unread):
+            await line.wait_closed()
 
     async def send(self, said: Said) -> int:
         """Send one line and return its answer, a number.

@@ -25,6 +25,9 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_TOLD_BYTES = 64 * 1024
 """The longest line of the handshake, and the longest answer, that is read."""
 
+CLOSE_S = 2.0
+"""How long a door that speaks TLS may take to say that it has heard that a client leaves; its socket is cut off then."""
+
 KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 """A door whose machine vanished without a word is noticed after a minute, where the system lets a socket say so."""
 
@@ -85,6 +88,14 @@ async def _connect(
         _keep_alive(raw)
     opened.append((reader, asyncio.StreamWriter(transport, protocol, reader, loop)))
     return opened[-1]
+
+
+def _leave(writer: asyncio.StreamWriter) -> None:
+    """Close a socket on which nothing is to be said any more. One of TLS would wait for the door to take leave as well."""
+    if writer.get_extra_info("sslcontext") is None:
+        writer.close()
+    else:
+        writer.transport.abort()
 
 
 class Line:
@@ -153,6 +164,17 @@ class Line:
         self._data_writer.close()
         self._ack_writer.close()
 
+    async def wait_closed(self) -> None:
+        """Until both sides have taken leave, as TLS has it, CLOSE_S at most; at once without TLS, which has no leave to take."""
+        for writer in (self._data_writer, self._ack_writer):
+            if writer.get_extra_info("sslcontext") is None:
+                continue
+            try:
+                async with asyncio.timeout(CLOSE_S):
+                    await writer.wait_closed()
+            except (OSError, TimeoutError):
+                writer.transport.abort()
+
 
 def misbehaved(where: str, error: Exception) -> PeerMisbehaved:
     """What answers there does not speak the protocol."""
@@ -188,7 +210,7 @@ async def dial(host: str, port: int, secret: str | None = None, *, connect_s: fl
             return await _dial(host, port, secret, where, opened, None if tls is None else ClientTls(tls, host))
     except BaseException as error:
         for _, writer in opened:
-            writer.close()
+            _leave(writer)
         if isinstance(error, TimeoutError) and limit.expired():
             if not opened:
                 raise PeerUnreachable(f"no pedro door answers at {where} within {connect_s:g} s") from None
@@ -208,7 +230,7 @@ async def dial(host: str, port: int, secret: str | None = None, *, connect_s: fl
 async def _dial(host: str, port: int, secret: str | None, where: str, opened: list[_Streams], tls: ClientTls | None) -> Line:
     told, info_writer = await _connect(host, port, asyncio.Event(), opened, tls)
     server, ack_port, data_port = told_by(await told.readline(), where)
-    info_writer.close()
+    _leave(info_writer)
     ended = asyncio.Event()
     try:
         acks = await _connect(server, ack_port, ended, opened, tls)

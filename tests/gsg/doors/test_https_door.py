@@ -233,3 +233,19 @@ async def test_files_that_hold_no_certificate_are_refused_before_a_door_stands(f
     async with Peer() as peer:
         with pytest.raises(LocalError, match="is not there"):
             HttpDoor(peer, port=0, tls=tls)
+
+
+async def test_a_renewed_certificate_is_shown_to_whoever_connects_next(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gsg.doors.renewal.LOOK_S", 0.0)
+    async with (
+        Peer() as peer,
+        HttpDoor(peer, port=0, tls=files.server()) as door,
+        gsg.connect(door.url, tls=files.client()) as before,
+    ):
+        files.server(number=1)
+        other = Files.at(files.folder / "other", 1)
+
+        await still_serves(door, other.client())
+        with pytest.raises(PeerUnreachable, match="is not trusted"):
+            await gsg.AsyncClient(door.url, tls=files.client()).__aenter__()
+        assert await before.insert([("still", "connected")]) == 1
