@@ -91,9 +91,14 @@ def connect(url: str, **options: Any) -> AbstractAsyncContextManager[AsyncClient
     return connect(url, tls=client_tls(), token=client_token(), **options)
 
 
+def _given() -> dict[str, Path | None]:
+    context = click.get_current_context(silent=True)
+    return {} if context is None else context.meta.get(_GIVEN, {})
+
+
 def client_tls() -> SSLContext | None:
     """What the command that runs was told, for URLs of https; None where it was told nothing. Raises LocalError."""
-    given: dict[str, Path | None] = click.get_current_context().meta.get(_GIVEN, {})
+    given = _given()
     ca, certificate, key = given.get("ca"), given.get("cert"), given.get("key")
     if ca is certificate is key is None:
         return None
@@ -105,7 +110,7 @@ def client_tls() -> SSLContext | None:
 def client_token() -> str | None:
     """The token that the command that runs was given, None where it was given none. Raises click's usage error, which does not
     repeat it."""
-    given: dict[str, Path | None] = click.get_current_context().meta.get(_GIVEN, {})
+    given = _given()
     file, said = given.get("token-file"), os.environ.get(TOKEN_VARIABLE)
     if file is None and said is None:
         return None

@@ -212,17 +212,17 @@ async def test_versions_before_1_2_are_refused(door: HttpDoor, files: Files) -> 
 
 async def test_a_door_warns_of_plain_text_where_it_is_plain(files: Files, caplog: pytest.LogCaptureFixture) -> None:
     async with Peer() as peer:
-        async with HttpDoor(peer, "0.0.0.0", 0):
+        async with HttpDoor(peer, "0.0.0.0", 0, open_to_all=True):
             plain = caplog.text
         caplog.clear()
-        async with HttpDoor(peer, "0.0.0.0", 0, tls=files.server()):
+        async with HttpDoor(peer, "0.0.0.0", 0, tls=files.server(), open_to_all=True):
             secret = caplog.text
         caplog.clear()
         async with HttpDoor(peer, "0.0.0.0", 0, tls=files.server(client_ca=files.ca)):
             known = caplog.text
 
-    assert "without a password and in plain text" in plain
-    assert "without a password, all that" in secret
+    assert "without a token and in plain text" in plain
+    assert "without a token, all that" in secret
     assert "whoever reaches it" not in known
 
 

@@ -289,7 +289,7 @@ async def test_the_command_says_that_rows_may_be_out_of_date_and_reads_on(
     door: HttpDoor, client: AsyncClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = asyncio.create_task(_subscribe("(?x, on, ?y)", None, "gsg", False, False, 1, None, "resync", True, door.url))
-    while not list(door._peer._parts.subscriptions):  # noqa: ASYNC110  # what it waits for comes from another task
+    while not (command.done() or list(door._peer._parts.subscriptions)):  # noqa: ASYNC110  # what it waits for comes from another task
         await asyncio.sleep(0)
     fail_all_feeds(door)
     await client.insert([("a", ON, 1)])
