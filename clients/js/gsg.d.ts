@@ -61,7 +61,7 @@ export type Notice =
 export interface ConnectOptions {
   /** Whether to come back after the connection was lost; true unless you say otherwise. */
   reconnect?: boolean;
-  /** A token of the peer's token file (docs/security.md). */
+  /** A token of the peers' token files (docs/security.md), for the peers that are given and none that these tell of. */
   token?: string;
   onState?: (state: State) => void;
   /** Told of what a callback throws; console.error unless you say otherwise. */

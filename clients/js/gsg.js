@@ -233,7 +233,9 @@ export class Client {
   }
 
   #connected(url) {
-    const { WebSocket, token } = this.#options;
+    const { WebSocket } = this.#options;
+    // Any member of the network may tell of any door: a token is for those that were given.
+    const token = this.#urls.includes(url) ? this.#options.token : null;
     const target = new URL("/v1", url);
     target.protocol = target.protocol === "https:" || target.protocol === "wss:" ? "wss:" : "ws:";
     return new Promise((resolve, reject) => {
@@ -307,7 +309,7 @@ export class Client {
   }
 
   #learn(urls) {
-    // A token that was given to a peer by TLS is not to go to another one without.
+    // Nobody is to be led from TLS to plain text.
     const given = new Set(this.#urls.map((url) => new URL(url).protocol));
     this.#learnt = urls.filter((url) => given.has(new URL(url).protocol)).slice(0, MAX_LEARNT);
   }

@@ -9,8 +9,9 @@ import { connect } from "../gsg.js";
 function scripted(urls, isThere) {
   const opened = [];
   class Scripted {
-    constructor(url) {
+    constructor(url, protocols) {
       this.url = String(url);
+      this.shown = protocols.filter((each) => each.startsWith("gsg.bearer.")).map((each) => atob(each.slice("gsg.bearer.".length)));
       opened.push(this);
       queueMicrotask(() => (isThere(this.url) ? this.onopen() : this.onclose()));
     }
@@ -30,6 +31,7 @@ test("a client that lost its peer goes to another one that this has told of, and
   await new Promise((resolve) => {
     connect("http://given:1", {
       WebSocket: Scripted,
+      token: "for those that were given",
       random: () => 0,
       onState: (state) => {
         states.push(state);
@@ -42,5 +44,7 @@ test("a client that lost its peer goes to another one that this has told of, and
   });
 
   assert.deepEqual(opened.map(({ url }) => url), ["ws://given:1/v1", "ws://given:1/v1", "ws://other:2/v1"]);
+  const token = ["for those that were given"];
+  assert.deepEqual(opened.map(({ shown }) => shown), [token, token, []]);
   assert.deepEqual(states, ["open", "connecting", "open"]);
 });
