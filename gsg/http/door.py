@@ -119,7 +119,13 @@ class HttpDoor:
         self._open_to_all = open_to_all
         self._authentication = Authentication(tokens, time.monotonic)
         self._services = Services(
-            peer, PeerChannel(peer), unread, Clients(MAX_CLIENTS), Bodies(), self._authentication, Streams(unread)
+            peer,
+            PeerChannel(peer),
+            unread,
+            Clients(MAX_CLIENTS, self._authentication.check_still_valid),
+            Bodies(),
+            self._authentication,
+            Streams(unread),
         )
         self._socket: socket.socket | None = None
         self._group = asyncio.TaskGroup()
@@ -133,6 +139,8 @@ class HttpDoor:
             http=http,
             ws=websocket,
             access_log=False,
+            # Whoever connects is the client: what it says of others, as of a proxy before it, anybody could say.
+            proxy_headers=False,
             lifespan="off",
             ws_max_size=MAX_MESSAGE_BYTES,
             h11_max_incomplete_event_size=MAX_HEAD_BYTES,
@@ -215,6 +223,7 @@ class HttpDoor:
             Count("http_connections_refused", self._connections.refused),
             Count("http_handshakes_failed", self._handshakes.failed),
             Count("http_requests_refused", self._refusals),
+            Count("http_token_file_stale", int(self._tokens is not None and self._tokens.is_stale)),
             Count("http_tokens_refused", self._authentication.refused),
         ]
 
@@ -242,11 +251,9 @@ class HttpDoor:
     def _sweep(self) -> None:
         """A second has passed."""
         self._connections.sweep()
-        if self._tokens is not None and self._tokens.refresh():
-            why = AccessDenied(
-                "the token of this client was taken back, or says something else now; connect again with one that holds"
-            )
-            self._services.clients.end_unless(self._authentication.holds, why)
+        if self._tokens is not None:
+            self._tokens.refresh()
+            self._services.clients.end_where_invalid()
 
     def _ended(self, connection: Connection, died_of: str) -> None:
         """The sweep cuts a connection off. A WebSocket's session counts itself, as one that has ended without a goodbye."""

@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from starlette.requests import HTTPConnection, Request
@@ -73,15 +74,21 @@ class Asker(NamedTuple):
     allowance: Allowance
     readers: Audience | None
     """Who alone may read what it publishes; None where everybody may."""
+    check_still_valid: Callable[[], None]
+    """Raises AccessDenied where its token was taken back since it asked."""
 
     def admit(self, tuples: int, size_bytes: int) -> None:
-        """Count what is about to be published. Raises Refused where that is too much."""
+        """Count what is about to be published. Raises Refused where that is too much, and AccessDenied where its token was taken
+        back."""
+        self.check_still_valid()
         self.allowance.publish(tuples, size_bytes, asyncio.get_running_loop().time())
 
 
 def asker_of(services: Services, request: HTTPConnection) -> Asker:
     """Who sends this request."""
-    return Asker(client_of(request), allowance_of(services, request), principal_of(request.scope).readers)
+    principal = principal_of(request.scope)
+    check = partial(services.authentication.check_still_valid, principal)
+    return Asker(client_of(request), allowance_of(services, request), principal.readers, check)
 
 
 class Described(NamedTuple):

@@ -165,6 +165,7 @@ COUNTED = (
         Kind.GAUGE,
         {
             "disk_waiting": "changed facts that wait for the disk",
+            "http_token_file_stale": "1 where the token file of the HTTP door cannot be read, and what it said before holds",
             "feeds_stale": "feeds that subscriptions of this peer lack",
         },
     ),

@@ -19,6 +19,9 @@ LOGIN_S: Final = 12 * 3600
 """How long a page stays logged in."""
 MAX_LOGINS: Final = 10_000
 """Logins at once; beyond, the oldest ends, and its page asks for the token again."""
+MAX_LOGINS_OF_ONE: Final = 20
+"""The same, of one token: whoever has it is to log nobody else out."""
+TAKEN_BACK: Final = "the token of this client was taken back, or says something else now; connect again with one that holds"
 
 
 class HasTokens(Protocol):
@@ -48,9 +51,24 @@ class Authentication:
         """Whether it asks for a token."""
         return self._source is not None
 
-    def holds(self, principal: Principal) -> bool:
-        """Whether somebody still is who they were."""
-        return principal == ANYBODY if self._source is None else principal == NOBODY or self._source.tokens.has(principal)
+    def is_still_valid(self, principal: Principal) -> bool:
+        """Whether somebody still is who they were: their token says the same, and they have not logged out."""
+        if self._source is None or principal == NOBODY:
+            return True
+        if principal.login and self._digest_of(principal.login) != principal.digest:
+            return False
+        found = self._source.tokens.by_digest(principal.digest)
+        return found is not None and found == principal._replace(login="")
+
+    def check_still_valid(self, principal: Principal) -> None:
+        """Raises AccessDenied for whoever is not who they were any more."""
+        if not self.is_still_valid(principal):
+            raise AccessDenied(TAKEN_BACK, needs_token=True)
+
+    def _digest_of(self, login: str) -> bytes:
+        """That of the token with which a page has logged in; empty where that is over."""
+        digest, until_s = self._logins.get(login, (b"", 0.0))
+        return digest if self._now() < until_s else b""
 
     def principal(self, headers: Sequence[tuple[bytes, bytes]], subprotocols: Sequence[str] = ()) -> Principal:
         """Who sends these headers. Raises AccessDenied for what shows something, and is nobody's."""
@@ -70,23 +88,25 @@ class Authentication:
             if found is None:
                 raise AccessDenied(f"that is no token of this peer, or not any more: {SHOW_ONE}", needs_token=True)
             return found
-        digest, until_s = self._logins.get(shown.login, (b"", 0.0))
-        found = self._source.tokens.by_digest(digest) if self._now() < until_s else None
+        found = self._source.tokens.by_digest(self._digest_of(shown.login))
         if found is None:
             # A page whose login has ended is to be able to log in again.
             self._logins.pop(shown.login, None)
             return NOBODY
-        return found
+        return found._replace(login=shown.login)
 
     def log_in(self, headers: Sequence[tuple[bytes, bytes]]) -> str:
         """The name of a login for whoever shows a token. Raises AccessDenied where none is shown."""
         shown = shown_by(headers, (), self.cookie)
         if not shown.token:
             raise AccessDenied("to log in takes a token in the header `Authorization: Bearer TOKEN`", needs_token=True)
-        name = self._draw()
-        if len(self._logins) >= MAX_LOGINS:
+        name, digest = self._draw(), digest_of(shown.token)
+        own = [login for login, (of, _) in self._logins.items() if of == digest]
+        if len(own) >= MAX_LOGINS_OF_ONE:
+            del self._logins[own[0]]
+        elif len(self._logins) >= MAX_LOGINS:
             del self._logins[next(iter(self._logins))]
-        self._logins[name] = digest_of(shown.token), self._now() + LOGIN_S
+        self._logins[name] = digest, self._now() + LOGIN_S
         return name
 
     def log_out(self, headers: Sequence[tuple[bytes, bytes]]) -> None:

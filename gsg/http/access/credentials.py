@@ -13,7 +13,8 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final
 
 from ...errors import AccessDenied
 
@@ -21,17 +22,19 @@ BEARER_PROTOCOL: Final = "gsg.bearer."
 """Before a token among the subprotocols that a WebSocket offers."""
 
 
-class Shown(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Shown:
     """What a request shows: a token, or the name of a login; both empty where it shows nothing."""
 
-    token: str = ""
-    login: str = ""
+    token: str = field(default="", repr=False)
+    login: str = field(default="", repr=False)
 
 
 def shown_by(headers: Sequence[tuple[bytes, bytes]], subprotocols: Sequence[str], cookie: str) -> Shown:
     """What headers, their names in lower case, and the subprotocols of a WebSocket show; ``cookie`` is that of this door.
 
-    A token comes before a login. Raises AccessDenied for what is neither.
+    A token comes before a login, which counts for the door's own pages alone: a browser sends cookies with what pages of other
+    ports of this host ask for, too. Raises AccessDenied for what is neither.
     """
     said = [value.decode("latin-1").strip() for name, value in headers if name == b"authorization"]
     if len(said) > 1:
@@ -41,7 +44,18 @@ def shown_by(headers: Sequence[tuple[bytes, bytes]], subprotocols: Sequence[str]
     for offered in subprotocols:
         if offered.startswith(BEARER_PROTOCOL):
             return Shown(_decoded(offered.removeprefix(BEARER_PROTOCOL), "the token among the subprotocols", altchars=b"-_"))
+    if not _is_own_page(headers):
+        return Shown()
     return Shown(login=_cookie([value.decode("latin-1") for name, value in headers if name == b"cookie"], cookie))
+
+
+def _is_own_page(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    """Whether what a browser asks comes from a page of the host that it asks (https://www.w3.org/TR/fetch-metadata/)."""
+    said = {name: value.lower() for name, value in headers if name in (b"origin", b"host", b"sec-fetch-site")}
+    if said.get(b"sec-fetch-site") in (b"same-site", b"cross-site"):
+        return False
+    origin = said.get(b"origin")
+    return origin is None or origin.partition(b"://")[2] == said.get(b"host")
 
 
 def _authorized(said: str) -> str:

@@ -24,11 +24,17 @@ class Role(Enum):
 
 
 class Principal(NamedTuple):
-    """Somebody. ``name`` is that of the token, empty where none was shown; ``readers``, who alone may read what it publishes."""
+    """Somebody. ``name`` is that of the token, empty where none was shown; ``readers``, who alone may read what it publishes;
+    ``digest`` is the SHA-256 of the token, and ``login`` the name of the login by which a page showed it."""
 
     name: str
     roles: frozenset[Role]
     readers: Audience | None = None
+    digest: bytes = b""
+    login: str = ""
+
+    def __repr__(self) -> str:
+        return f"Principal({self.name!r}, {sorted(role.value for role in self.roles)})"  # what is secret is not shown
 
     def has(self, role: Role) -> bool:
         """Whether it may do what takes this role."""
@@ -77,6 +83,6 @@ def set_principal(scope: Scope, principal: Principal) -> None:
 
 
 def principal_of(scope: Scope) -> Principal:
-    """Who has sent it."""
-    principal: Principal = scope.get("state", {}).get(_PRINCIPAL, ANYBODY)
+    """Who has sent it, as was noted before anything is done with it."""
+    principal: Principal = scope["state"][_PRINCIPAL]
     return principal

@@ -20,7 +20,7 @@ import stat
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from ...errors import BadText, LocalError, reason
 from ...tuples.audiences import Audience, audience_of
@@ -34,7 +34,8 @@ MIN_CHARACTERS: Final = 16
 """The shortest token: shorter ones can be guessed."""
 MAX_CHARACTERS: Final = 1_000
 """The longest: it goes in a header."""
-OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
+READABLE_BY_OTHERS: Final = stat.S_IRGRP | stat.S_IROTH
+WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH
 EXPECTED: Final = 'expected "TOKEN ROLES NAME", such as the output of `openssl rand -hex 32`, then read,publish and who it is for'
 NEXT: Final = 'make one with `(umask 077; echo "$(openssl rand -hex 32) admin me" > {file})`'
 
@@ -48,14 +49,9 @@ class Tokens:
 
     def __init__(self, principals: Mapping[bytes, Principal]) -> None:
         self._principals = principals
-        self._known = frozenset(principals.values())
 
     def __len__(self) -> int:
         return len(self._principals)
-
-    def has(self, principal: Principal) -> bool:
-        """Whether there is still a token that says this of somebody."""
-        return principal in self._known
 
     def by_digest(self, digest: bytes) -> Principal | None:
         """Who has the token with this SHA-256. How long it takes tells nothing of tokens: nobody can choose a digest."""
@@ -82,7 +78,7 @@ def parse_tokens(text: str) -> Tokens:
             raise _bad(f"the token of {principal.name} is that of {found[digest].name} too; expected one token for each", number)
         found[digest] = principal
     if not found:
-        raise LocalError(f"no token in it; {EXPECTED}")
+        raise _NoTokens(f"no token in it; {EXPECTED}")
     return Tokens(found)
 
 
@@ -100,7 +96,8 @@ def _read(fields: list[str]) -> tuple[bytes, Principal]:
             known = ", ".join(each.value for each in Role)
             raise LocalError(f"{role!r:.80} as a role of {name}; expected {known}, or several with commas between them") from None
     readers: Audience | None = audience_of(fields[3].split(",")) if len(fields) == 4 else None
-    return _digest(token, name), Principal(name, frozenset(roles), readers)
+    digest = _digest(token, name)
+    return digest, Principal(name, frozenset(roles), readers, digest)
 
 
 def _digest(token: str, name: str) -> bytes:
@@ -125,59 +122,89 @@ def _bad(problem: str, line: int) -> BadText:
 
 
 class TokenFile:
-    """The file, which is read again when it has changed. Raises LocalError where it cannot be read, and what
-    :func:`parse_tokens` raises."""
+    """The file, which is read again when it has changed. Raises LocalError where it cannot be read, or others may write to it, and
+    what :func:`parse_tokens` raises."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.tokens, self._seen = _load(path)
+        self.is_stale = False
+        """Whether the file says something else than what holds, since that cannot be read."""
+        self._seen = _state_of(path)
+        """The file as it was when it was looked at last, before it was read."""
+        self._is_empty = False
+        """Whether it had no token then."""
+        self.tokens = _load(path)
+        mode = stat.S_IMODE(path.stat().st_mode)
+        if os.name == "posix" and mode & READABLE_BY_OTHERS:
+            log.warning("%s can be read by others (mode %04o); chmod 600 it", path, mode)
 
-    def refresh(self) -> bool:
-        """Read it again if it has changed; whether it says something else now. One that cannot be read is logged, once."""
+    def refresh(self) -> None:
+        """Read it again if it has changed. One that cannot be read is logged, once for each change, and leaves what it said before;
+        one that has no token at two looks lets nobody in."""
+        state = _state_of(self.path)
+        if state == self._seen and not self._is_empty:
+            return
+        # What is written between this and reading is seen at the next look.
+        self._seen, was_empty = state, self._is_empty and state == self._seen
+        self._is_empty = False
         try:
-            if _state_of(self.path) == self._seen:
-                return False
-            self.tokens, self._seen = _load(self.path)
+            self.tokens = _load(self.path)
+        except _NoTokens as error:
+            # As while it is written anew: what is cut off first is there again at the next look.
+            if was_empty:
+                self.tokens, self.is_stale = Tokens({}), False
+                log.warning("nobody is let in any more: %s", error)
+            else:
+                self._is_empty = True
         except (LocalError, OSError) as error:
-            state = _state_of(self.path, missing=True)
-            if state != self._seen:
-                self._seen = state
-                log.error("the tokens stay as they were: %s", reason(error) if isinstance(error, OSError) else error)
-            return False
-        log.info("%s has changed: %d tokens are taken now", self.path, len(self.tokens))
-        return True
+            self.is_stale = True
+            log.error("the tokens stay as they were: %s", reason(error) if isinstance(error, OSError) else error)
+        else:
+            self.is_stale = False
+            log.info("%s has changed: %d tokens are taken now", self.path, len(self.tokens))
 
 
-_State = tuple[int, int, int]
+class _NoTokens(LocalError):
+    """A file that says nothing."""
 
 
-def _state_of(path: Path, *, missing: bool = False) -> _State:
+_State: TypeAlias = tuple[int, int, int] | None
+
+
+def _state_of(path: Path) -> _State:
+    """By which a file is told from what it was; None where it is not there."""
     try:
         found = path.stat()
     except OSError:
-        if missing:
-            return (0, 0, 0)
-        raise
+        return None
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def _load(path: Path) -> tuple[Tokens, _State]:
+def _load(path: Path) -> Tokens:
     try:
-        state = _state_of(path)
         with path.open("rb") as file:
+            _check_owner(path, os.fstat(file.fileno()))
             content = file.read(MAX_FILE_BYTES + 1)
-            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if len(content) > MAX_FILE_BYTES:
             raise LocalError(f"{path} is longer than a token file may be, {MAX_FILE_BYTES:,} bytes")
-        tokens = parse_tokens(content.decode())
+        return parse_tokens(content.decode())
     except OSError as error:
         raise LocalError(f"{path}: {reason(error)}; {NEXT.format(file=path)}") from None
     except UnicodeDecodeError:
         raise LocalError(f"{path} is no text in UTF-8; {NEXT.format(file=path)}") from None
     except BadText as error:
         raise BadText(error.problem, line=error.line, what=str(path)) from None
-    except LocalError as error:
-        raise LocalError(f"{path}: {error}") from None
-    if os.name == "posix" and mode & OTHERS:
-        log.warning("%s can be read by others (mode %04o); chmod 600 it", path, mode)
-    return tokens, state
+    except _NoTokens as error:
+        raise _NoTokens(f"{path}: {error}") from None
+
+
+def _check_owner(path: Path, found: os.stat_result) -> None:
+    """Raises LocalError where somebody else could write tokens into it."""
+    if os.name != "posix":
+        return
+    if stat.S_IMODE(found.st_mode) & WRITABLE_BY_OTHERS:
+        raise LocalError(f"{path} can be written by others (mode {stat.S_IMODE(found.st_mode):04o}); chmod 600 it")
+    if found.st_uid not in (0, os.geteuid()):
+        raise LocalError(
+            f"{path} is another user's (uid {found.st_uid}), who could write into it; expected one of your own, or root's"
+        )

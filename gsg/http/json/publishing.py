@@ -90,9 +90,11 @@ def _endpoint(services: Services, begin: Callable[[], Publish]) -> Endpoint:
                     tuples, readers = decode_batch(body)
                 except NotARequest as error:
                     raise error.told() from None
+                audience = principal.audience_for(readers or named)
+                services.authentication.check_still_valid(principal)
                 allowance.publish(len(tuples), len(body), asyncio.get_running_loop().time())
                 try:
-                    count = await publish(tuples, principal.audience_for(readers or named))
+                    count = await publish(tuples, audience)
                 except NotARequest as error:
                     raise error.told() from None
                 return _answer(Published(count))

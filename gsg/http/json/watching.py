@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ...errors import LocalError
+from ...errors import GsgError, LocalError
 from ...subscriptions.live import LiveSubscription
 from ..access.principals import principal_of
 from ..operations import Endpoint, Services, allowance_of, client_of
-from ..problems import answering
+from ..problems import answering, problem_of
 from ..protocol import Subscribe
 from ..serving.clients import ended
 from ..subscribing import check_subscribe, subscribe
@@ -138,6 +138,13 @@ class _Events(Response):
         """As ASGI has it."""
         clients = self._services.clients
         with clients.one_more(principal_of(scope)) as place:
+            try:
+                place.check()
+            except GsgError as error:
+                # While the subscription was made.
+                await self._services.streams.close(self._stream)
+                await problem_of(error)(scope, receive, send)
+                return
             writing = self._stream.reader = asyncio.ensure_future(self._write(send))
             leaving, sent_away = asyncio.ensure_future(_left(receive)), asyncio.ensure_future(place.leaves())
             try:
@@ -156,6 +163,8 @@ class _Events(Response):
             finally:
                 await ended(writing, leaving, sent_away)
                 await self._services.streams.leave(self._stream, writing)
+                if place.is_denied:
+                    await self._services.streams.close(self._stream)
 
     async def _write(self, send: Send) -> None:
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})

@@ -7,8 +7,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from ...errors import DoorClosed, GsgError, RemoteError
-from ..access.principals import ANYBODY, Principal
+from ...errors import AccessDenied, DoorClosed, GsgError, RemoteError
+from ..access.principals import Principal
 
 Found = TypeVar("Found")
 
@@ -29,6 +29,16 @@ class Place:
         self._why = self._why or why
         self._must_leave.set()
 
+    @property
+    def is_denied(self) -> bool:
+        """Whether it has to leave as it may not stay."""
+        return isinstance(self._why, AccessDenied)
+
+    def check(self) -> None:
+        """Raises why it has to leave, if it has to."""
+        if self._why is not None:
+            raise self._why
+
     async def leaves(self) -> GsgError:
         """Waits until it has to leave; returns why."""
         await self._must_leave.wait()
@@ -40,9 +50,9 @@ class Place:
         asked, leaving = asyncio.ensure_future(waiting), asyncio.ensure_future(self.leaves())
         try:
             await asyncio.wait((asked, leaving), return_when=asyncio.FIRST_COMPLETED)
-            if asked.done():
-                return asked.result()
-            raise leaving.result()
+            # Whoever has something to say all the time has to leave as well.
+            self.check()
+            return asked.result()
         finally:
             await ended(asked, leaving)
 
@@ -50,7 +60,9 @@ class Place:
 class Clients:
     """How many there are, and may be, and who; those that are not WebSockets leave when the door begins to close."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, check: Callable[[Principal], None]) -> None:
+        """``check`` raises AccessDenied for whoever may not stay."""
+        self._check = check
         self._places: set[Place] = set()
         """Limit: ``most``, where those who let one in have checked."""
         self._streams: set[Place] = set()
@@ -74,11 +86,12 @@ class Clients:
             raise RemoteError(self.refusal)
 
     @contextmanager
-    def one_more(self, principal: Principal = ANYBODY, *, is_stream: bool = True) -> Iterator[Place]:
+    def one_more(self, principal: Principal, *, is_stream: bool = True) -> Iterator[Place]:
         """The place of one more, as long as it is served."""
         place = Place(principal)
         if is_stream and self._is_closing:
             place.end(DoorClosed(STOPS))
+        self._end_where_invalid(place)
         self._places.add(place)
         if is_stream:
             self._streams.add(place)
@@ -94,12 +107,16 @@ class Clients:
         for place in self._streams:
             place.end(DoorClosed(STOPS))
 
-    def end_unless(self, holds: Callable[[Principal], bool], why: GsgError) -> int:
-        """Let those leave of whom ``holds`` is not true any more; returns how many."""
-        found = [place for place in self._places if not holds(place.principal)]
-        for place in found:
-            place.end(why)
-        return len(found)
+    def end_where_invalid(self) -> None:
+        """Let those leave who may not stay any more."""
+        for place in self._places:
+            self._end_where_invalid(place)
+
+    def _end_where_invalid(self, place: Place) -> None:
+        try:
+            self._check(place.principal)
+        except AccessDenied as error:
+            place.end(error)
 
 
 async def ended(*tasks: asyncio.Future[Any]) -> None:  # Any: whatever they return

@@ -90,12 +90,16 @@ class SparqlEndpoint:
 
     async def post(self, request: Request) -> Response:
         """POST."""
+        principal = principal_of(request.scope)
+        if not principal.has(Role.PUBLISH):
+            # Which it takes is known by its body, but nobody is to send one who has neither.
+            principal.check(Role.READ)
         async with self._services.bodies.whole(request, MAX_BODY_BYTES) as body:
             try:
                 asked = asked_by_post(request.headers.get("content-type", ""), request.url.query, body)
             except BadRequest as error:
                 return problem(error.status, error.detail)
-            principal_of(request.scope).check(Role.PUBLISH if isinstance(asked, AskedUpdate) else Role.READ)
+            principal.check(Role.PUBLISH if isinstance(asked, AskedUpdate) else Role.READ)
             if isinstance(asked, AskedQuery):
                 return await self._answer(asked, request)
             asker = asker_of(self._services, request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any, TypeVar
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -20,7 +20,7 @@ from ...subscriptions.backlog import Pool, check_limit
 from ...subscriptions.live import LiveSubscription
 from ...tuples.terms import term
 from ...wire.known_doors import KnownDoors
-from ..access.principals import ANYBODY, Principal
+from ..access.principals import Principal
 from ..access.roles import check_may_ask
 from ..protocol import (
     BYTES_PER_PLACE,
@@ -79,6 +79,8 @@ Made = TypeVar("Made", LiveSubscription, ChannelClientSubscription, TopicClientS
 UNREAD_BYTES = 64 * 1024 * 1024
 """Bytes of rows that wait for one client, of all its subscriptions: beyond, its longest backlogs make room (``Pool``)."""
 
+LEAVE_S = 1.0
+"""How long a client that has to leave may take to read what was sent to it."""
 MAX_REASON_BYTES = 120
 """Of a close frame, 123 at most (RFC 6455, section 5.5)."""
 
@@ -98,7 +100,7 @@ class Session:
         channel: PeerChannel,
         unread: Pool | None = None,
         form: Form | None = None,
-        principal: Principal = ANYBODY,
+        principal: Principal,
         allowance: Allowance | None = None,
         place: Place | None = None,
     ) -> None:
@@ -163,9 +165,13 @@ class Session:
 
     async def _leave(self, place: Place) -> None:
         """Close the connection when its client has to leave."""
-        why = await place.leaves()
-        # 1008: a policy does not allow it (RFC 6455, section 7.4.1).
-        await self._socket.close(1008, str(why)[:MAX_REASON_BYTES])
+        why = str(await place.leaves())[:MAX_REASON_BYTES]
+        with suppress(TimeoutError, WebSocketDisconnect, RuntimeError):  # it does not read, or is gone
+            async with asyncio.timeout(LEAVE_S):
+                # 1008: a policy does not allow it (RFC 6455, section 7.4.1).
+                await self._socket.close(1008, why)
+        # What is under way for it is not carried out any further, and the door cuts it off.
+        raise WebSocketDisconnect(1008, why)
 
     async def _receive(self) -> Request | None:
         """The next request; None when the client has left. What is no request is answered so."""
@@ -213,6 +219,8 @@ class Session:
 
     async def _answer(self, request: Request, size_bytes: int, tasks: asyncio.TaskGroup) -> Reply | None:
         number = request.request
+        if self._place is not None:
+            self._place.check()
         check_may_ask(self._principal, request)
         if isinstance(request, Publishing):
             audience = self._principal.audience_for(request.audience)

@@ -23,6 +23,7 @@ from gsg import (
     LocalError,
     Peer,
 )
+from gsg.http.access.principals import ANYBODY
 from gsg.http.door import HttpDoor
 from gsg.http.protocol import (
     MAX_LIMIT,
@@ -392,7 +393,7 @@ class Closed:
 async def test_an_answer_to_a_connection_that_was_closed_is_dropped() -> None:
     socket: Any = Closed()
     async with Peer() as peer:
-        await Session(peer, socket, channel=PeerChannel(peer)).serve()
+        await Session(peer, socket, channel=PeerChannel(peer), principal=ANYBODY).serve()
 
     assert socket.tried == 1
 

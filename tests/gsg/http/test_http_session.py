@@ -9,6 +9,7 @@ from typing import Any
 from doors import DECODE
 
 from gsg.errors import TooLarge
+from gsg.http.access.principals import ANYBODY
 from gsg.http.protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Drawing, Ended, Failed, Reply, Rows, UpToDate
 from gsg.http.websocket.channel_subscription import PeerChannel
 from gsg.http.websocket.sending import Sender
@@ -61,7 +62,7 @@ def subscription(*names: str) -> LiveSubscription:
 
 async def test_an_answer_whose_rest_came_and_went_while_the_client_was_slow_is_whole() -> None:
     client: Any = SlowClient()
-    session = Session(Door(), client, channel=PeerChannel(Door()))  # type: ignore[arg-type]  # nothing else of a peer
+    session = Session(Door(), client, channel=PeerChannel(Door()), principal=ANYBODY)  # type: ignore[arg-type]  # nothing else of a peer
     live = subscription("x")
     rows = [Row.of(("x",), (number,)) for number in range(5 * ROWS_PER_MESSAGE // 2)]
     live.deliver([(Sign.PLUS, row) for row in rows])
@@ -82,7 +83,7 @@ async def test_an_answer_whose_rest_came_and_went_while_the_client_was_slow_is_w
 
 async def test_rows_that_a_client_does_not_read_stay_in_their_bounded_backlogs() -> None:
     client: Any = SlowClient()
-    session = Session(Door(), client, channel=PeerChannel(Door()))  # type: ignore[arg-type]  # nothing else of a peer
+    session = Session(Door(), client, channel=PeerChannel(Door()), principal=ANYBODY)  # type: ignore[arg-type]  # nothing else of a peer
     lives = [subscription("x") for _ in range(10)]
     async with asyncio.TaskGroup() as group:
         pumping = [group.create_task(session._pump(number, live, 0)) for number, live in enumerate(lives)]
@@ -107,7 +108,7 @@ async def test_rows_that_a_client_does_not_read_stay_in_their_bounded_backlogs()
 async def test_a_row_that_fits_into_no_message_ends_its_subscription_after_those_before_it() -> None:
     client: Any = SlowClient()
     client.takes_more.set()
-    session = Session(Door(), client, channel=PeerChannel(Door()))  # type: ignore[arg-type]  # nothing else of a peer
+    session = Session(Door(), client, channel=PeerChannel(Door()), principal=ANYBODY)  # type: ignore[arg-type]  # nothing else of a peer
     live = subscription("x", "y")
     live.deliver([(Sign.PLUS, Row.of(("x", "y"), ("short", 1))), (Sign.PLUS, Row.of(("x", "y"), ("l" * MAX_MESSAGE_BYTES, 1)))])
 

@@ -16,10 +16,10 @@ import gsg.http.access.authentication
 from gsg import AccessDenied
 from gsg.http.access.authentication import LOGIN_S, Authentication
 from gsg.http.access.principals import ANYBODY, NOBODY, Principal, Role
-from gsg.http.access.tokens import Tokens, parse_tokens
+from gsg.http.access.tokens import Tokens, digest_of, parse_tokens
 
 TOKEN = "0123456789abcdef:e"
-ME = Principal("me", frozenset({Role.READ}))
+ME = Principal("me", frozenset({Role.READ}), None, digest_of(TOKEN))
 
 
 class Source:
@@ -107,9 +107,12 @@ def test_a_login_holds_for_a_while() -> None:
     login = those.log_in(headers(authorization=f"Bearer {TOKEN}"))
     page = headers(cookie=f"other=1; gsg-8470={login}; more")
 
-    assert those.principal(page) == ME
+    me = those.principal(page)
+    assert me == ME._replace(login=login)
+    assert those.is_still_valid(me)
     assert those.principal(headers(cookie=f"gsg-8471={login}")) == NOBODY
     clock.at[0] = LOGIN_S
+    assert not those.is_still_valid(me)
     assert those.principal(page) == NOBODY
 
 
@@ -117,13 +120,35 @@ def test_a_login_ends_when_its_page_logs_out_and_when_its_token_is_taken_back() 
     source = Source()
     those = authentication(source)
     first, second = (those.log_in(headers(authorization=f"Bearer {TOKEN}")) for _ in range(2))
+    mine, also_mine = (those.principal(headers(cookie=f"gsg-8470={login}")) for login in (first, second))
 
     those.log_out(headers(cookie=f"gsg-8470={first}"))
     assert those.principal(headers(cookie=f"gsg-8470={first}")) == NOBODY
-    assert those.principal(headers(cookie=f"gsg-8470={second}")) == ME
-    source.tokens = parse_tokens(f"{TOKEN}x read you")
+    assert [those.is_still_valid(each) for each in (mine, also_mine, ME)] == [False, True, True]
+    source.tokens = parse_tokens(f"{TOKEN}x read me")
     assert those.principal(headers(cookie=f"gsg-8470={second}")) == NOBODY
-    assert not those.holds(ME)
+    assert [those.is_still_valid(each) for each in (also_mine, ME)] == [False, False]
+    with pytest.raises(AccessDenied, match="the token of this client was taken back"):
+        those.check_still_valid(ME)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"origin": "http://localhost:3000", "host": "localhost:8470"},
+        {"origin": "https://app.example.org", "host": "localhost:8470"},
+        {"origin": "null", "host": "localhost:8470"},
+        {"sec-fetch-site": "same-site"},
+        {"sec-fetch-site": "cross-site"},
+    ],
+)
+def test_a_login_is_of_no_use_to_pages_of_others(said: dict[str, str]) -> None:
+    those = authentication()
+    cookie = {"cookie": f"gsg-8470={those.log_in(headers(authorization=f'Bearer {TOKEN}'))}"}
+
+    assert those.principal(headers(**said, **cookie)) == NOBODY
+    own = {"origin": "http://LOCALHOST:8470", "host": "localhost:8470", "sec-fetch-site": "same-origin"}
+    assert those.principal(headers(**own, **cookie)).name == "me"
 
 
 def test_to_log_in_takes_a_token() -> None:
@@ -136,7 +161,17 @@ def test_the_oldest_login_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     those = authentication()
     logins = [those.log_in(headers(authorization=f"Bearer {TOKEN}")) for _ in range(3)]
 
-    assert [those.principal(headers(cookie=f"gsg-8470={login}")) for login in logins] == [NOBODY, ME, ME]
+    assert [those.principal(headers(cookie=f"gsg-8470={login}")).name for login in logins] == ["", "me", "me"]
+
+
+def test_whoever_logs_in_again_and_again_logs_out_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.http.access.authentication, "MAX_LOGINS_OF_ONE", 2)
+    those = authentication(Source(f"{TOKEN} read me\n{TOKEN}1 read you"))
+    yours = those.log_in(headers(authorization=f"Bearer {TOKEN}1"))
+    mine = [those.log_in(headers(authorization=f"Bearer {TOKEN}")) for _ in range(3)]
+
+    found = [those.principal(headers(cookie=f"gsg-8470={login}")).name for login in (yours, *mine)]
+    assert found == ["you", "", "me", "me"]
 
 
 @given(st.lists(st.tuples(st.sampled_from([b"authorization", b"cookie"]), st.binary(max_size=80)), max_size=3), st.lists(st.text()))

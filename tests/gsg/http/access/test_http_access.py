@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 import pytest
 from doors import DECODE, closed, endpoint, read
-from plain_http import request, url_with, watching
+from plain_http import connected, request, url_with, watching
 from token_files import LINES, ROLES, TOKENS, bearer, locked_door, written
 from websockets.asyncio.client import connect as websocket
-from websockets.exceptions import InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 import gsg
 from gsg import AccessDenied, DoorClosed, Peer
@@ -215,6 +217,95 @@ async def test_a_token_that_is_taken_back_ends_what_was_begun_with_it(door: Http
         assert str(mine.close_reason).startswith("the token of this client was taken back, or says something else now")
         await other.send(msgspec.msgpack.encode(AskReport(1)))
         assert DECODE(await other.recv()).request == 1
+
+
+async def test_a_token_that_is_replaced_by_one_of_the_same_name_ends_what_was_begun_with_it(door: HttpDoor, tmp_path: Path) -> None:
+    async with websocket(endpoint(door), additional_headers=bearer("reader")) as mine:
+        written(tmp_path / "tokens", [f"another-{TOKENS['reader']} read reader"])
+        door._sweep()
+
+        assert await closed(mine) == 1008
+
+
+async def test_whoever_never_pauses_is_ended_too(door: HttpDoor, tmp_path: Path) -> None:
+    shown = {"content_type": "application/x-ndjson", "transfer_encoding": "chunked", **bearer("writer")}
+    async with connected(door, "POST", "/facts", **shown) as connection:
+        await connection.send_part(b'["first"]\n')
+        while not sum((await door._peer.subscribe('("first")')).rows().values()):
+            await connection.send_part(b'["more"]\n')
+        written(tmp_path / "tokens", LINES[:1])
+        door._sweep()
+        status, _ = await connection.head()
+
+    assert status == 401
+
+
+async def test_a_client_that_does_not_read_does_nothing_once_its_token_is_taken_back(door: HttpDoor, tmp_path: Path) -> None:
+    async with websocket(endpoint(door), additional_headers=bearer("both")) as socket:
+        await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x)")))
+        await socket.recv()
+        socket.transport.pause_reading()
+        await door._peer.notify([("x" * 100_000 + str(number),) for number in range(100)])
+        written(tmp_path / "tokens", LINES[:1])
+        door._sweep()
+        for number in range(2, 50):
+            with suppress(ConnectionClosed):
+                await socket.send(msgspec.msgpack.encode(Insert(number, [("late", number)])))
+        await no_places(door)
+
+    assert sum((await door._peer.subscribe("(late, ?x)")).rows().values()) == 0
+
+
+async def no_places(door: HttpDoor) -> None:
+    """Until nobody is served."""
+    async with asyncio.timeout(30):
+        while door._services.clients.count:
+            await request(door, "GET", "/livez")
+
+
+async def test_a_token_that_is_taken_back_while_a_subscription_is_made_makes_no_stream(
+    door: HttpDoor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    subscribe = door._peer.subscribe
+
+    async def taken_back_meanwhile(*arguments: Any, **options: Any) -> Any:
+        made = await subscribe(*arguments, **options)
+        written(tmp_path / "tokens", LINES[1:])
+        door._sweep()
+        return made
+
+    monkeypatch.setattr(door._peer, "subscribe", taken_back_meanwhile)
+    answer = await request(door, "GET", url_with("/watch", {"query": "(?x)"}), headers=bearer("reader"))
+
+    assert (answer.status, answer.json["kind"]) == (401, "AccessDenied")
+    assert not door._services.streams._open
+
+
+async def test_logging_out_ends_what_the_page_has_open(door: HttpDoor) -> None:
+    said = (await request(door, "POST", "/login", headers=bearer("reader"))).headers["set-cookie"]
+    cookie = {"cookie": said.partition(";")[0]}
+    async with websocket(endpoint(door), additional_headers=cookie) as socket:
+        await request(door, "DELETE", "/login", headers=cookie)
+        door._sweep()
+
+        assert await closed(socket) == 1008
+
+
+async def test_nobody_sends_a_body_who_may_do_nothing(door: HttpDoor) -> None:
+    async with connected(door, "POST", "/sparql", content_type="application/sparql-query", content_length="1000000") as connection:
+        status, _ = await connection.head()  # before any of it has come
+
+    assert (status, door._services.bodies.held_bytes) == (401, 0)
+
+
+async def test_what_a_client_says_of_its_address_is_not_believed(door: HttpDoor) -> None:
+    forwarded = {"x-forwarded-for": "operator@evil", "x-forwarded-proto": "https"} | bearer("reader")
+    async with websocket(endpoint(door), additional_headers=forwarded) as socket:
+        await socket.send(msgspec.msgpack.encode(Subscribe(1, "(?x)")))
+        await socket.recv()
+        [held] = (await request(door, "GET", "/subscriptions", headers=bearer("reader"))).json
+
+    assert held["client"].startswith("reader@127.0.0.1:")
 
 
 async def test_an_operator_ends_the_subscription_of_somebody_who_is_told_so(door: HttpDoor) -> None:

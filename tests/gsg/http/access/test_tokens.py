@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from token_files import written
 
+import gsg.http.access.tokens
 from gsg import BadText, LocalError
 from gsg.http.access.principals import Principal, Role
-from gsg.http.access.tokens import MAX_FILE_BYTES, TokenFile, digest_of, parse_tokens
+from gsg.http.access.tokens import MAX_FILE_BYTES, TokenFile, Tokens, digest_of, parse_tokens
 
 TOKEN = "0123456789abcdef"
 READER = bytes(range(20))
@@ -21,8 +22,9 @@ READER = bytes(range(20))
 def test_a_line_says_who_has_a_token_and_what_they_may_do() -> None:
     tokens = parse_tokens(f"# who\n\n{TOKEN}\tread,publish kitchen # the sensor\n{TOKEN}1 publish meter {READER.hex()}\n")
 
-    assert tokens.by_digest(digest_of(TOKEN)) == Principal("kitchen", frozenset({Role.READ, Role.PUBLISH}))
-    assert tokens.by_digest(digest_of(TOKEN + "1")) == Principal("meter", frozenset({Role.PUBLISH}), frozenset({READER}))
+    digest, other = digest_of(TOKEN), digest_of(TOKEN + "1")
+    assert tokens.by_digest(digest) == Principal("kitchen", frozenset({Role.READ, Role.PUBLISH}), None, digest)
+    assert tokens.by_digest(other) == Principal("meter", frozenset({Role.PUBLISH}), frozenset({READER}), other)
     assert tokens.by_digest(digest_of(TOKEN + "2")) is None
     assert len(tokens) == 2
 
@@ -30,7 +32,7 @@ def test_a_line_says_who_has_a_token_and_what_they_may_do() -> None:
 def test_a_file_may_have_the_hash_of_a_token_instead() -> None:
     tokens = parse_tokens(f"sha256:{sha256(TOKEN.encode()).hexdigest()} admin me")
 
-    assert tokens.by_digest(digest_of(TOKEN)) == Principal("me", frozenset({Role.ADMIN}))
+    assert tokens.by_digest(digest_of(TOKEN)) == Principal("me", frozenset({Role.ADMIN}), None, digest_of(TOKEN))
 
 
 @pytest.mark.parametrize(
@@ -68,11 +70,33 @@ def test_a_file_without_tokens_is_none(text: str) -> None:
 def test_what_a_file_says_holds_from_when_it_is_written(tmp_path: Path) -> None:
     file = TokenFile(written(tmp_path / "tokens", [f"{TOKEN} read me"]))
 
-    assert not file.refresh()
     written(tmp_path / "tokens", [f"{TOKEN} read,publish me", f"{TOKEN}1 read you"])
-    assert file.refresh()
+    file.refresh()
+
     assert len(file.tokens) == 2
-    assert not file.refresh()
+    tokens = file.tokens
+    file.refresh()
+    assert file.tokens is tokens  # it was not read again
+
+
+def test_what_is_written_while_a_file_is_read_is_seen_at_the_next_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "tokens", [f"{TOKEN} read me"])
+    file = TokenFile(path)
+    load = gsg.http.access.tokens._load
+
+    def load_beside_a_writer(found: Path) -> Tokens:
+        try:
+            return load(found)
+        finally:
+            written(path, [f"{TOKEN} read me", f"{TOKEN}1 read you"])
+
+    monkeypatch.setattr(gsg.http.access.tokens, "_load", load_beside_a_writer)
+    written(path, ["begun"])
+    file.refresh()
+    monkeypatch.setattr(gsg.http.access.tokens, "_load", load)
+    file.refresh()
+
+    assert len(file.tokens) == 2
 
 
 def test_a_file_that_cannot_be_read_any_more_leaves_what_it_said_and_is_logged_once(
@@ -82,17 +106,59 @@ def test_a_file_that_cannot_be_read_any_more_leaves_what_it_said_and_is_logged_o
     file = TokenFile(path)
 
     written(path, ["nonsense"])
-    assert not file.refresh()
-    assert not file.refresh()
+    file.refresh()
+    file.refresh()
     path.unlink()
-    assert not file.refresh()
-    assert not file.refresh()
+    file.refresh()
+    file.refresh()
 
     assert len(file.tokens) == 1
+    assert file.is_stale
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * 2
     assert "the tokens stay as they were" in caplog.text
     written(path, [f"{TOKEN} read me", f"{TOKEN}1 read you"])
-    assert file.refresh()
+    file.refresh()
+    assert len(file.tokens) == 2
+    assert not file.is_stale
+
+
+def test_a_file_that_has_no_token_at_two_looks_lets_nobody_in(tmp_path: Path) -> None:
+    path = written(tmp_path / "tokens", [f"{TOKEN} read me"])
+    file = TokenFile(path)
+
+    written(path, ["# written anew"])
+    file.refresh()
+    assert len(file.tokens) == 1
+    file.refresh()
+    assert (len(file.tokens), file.is_stale) == (0, False)
+    written(path, [f"{TOKEN} read me"])
+    file.refresh()
+    assert len(file.tokens) == 1
+
+
+def test_two_tokens_of_one_name_are_told_apart() -> None:
+    tokens = parse_tokens(f"{TOKEN} read me\n{TOKEN}1 read me")
+
+    assert tokens.by_digest(digest_of(TOKEN)) != tokens.by_digest(digest_of(TOKEN + "1"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files have no modes here")
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_a_file_that_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
+    path = written(tmp_path / "tokens", [f"{TOKEN} read me"])
+    path.chmod(mode)
+
+    with pytest.raises(LocalError, match="can be written by others"):
+        TokenFile(path)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can give a file to somebody")
+def test_a_file_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "tokens", [f"{TOKEN} read me"])
+    os.chown(path, 12_345, 12_345)
+
+    with pytest.raises(LocalError, match=r"is another user's \(uid 12345\)"):
+        TokenFile(path)
 
 
 def test_a_file_that_is_none_says_how_to_make_one(tmp_path: Path) -> None:
