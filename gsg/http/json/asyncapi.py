@@ -18,8 +18,8 @@ from .stream_events import EVENTS
 VERSION: Final = "3.0.0"
 _TOKENS: Final = (
     "Where the peer asks for tokens, one is shown as the WebSocket is opened: by the header `Authorization: Bearer TOKEN`, or, by "
-    f"clients that cannot set headers, such as web pages, by one subprotocol more that they offer: `{BEARER_PROTOCOL}` and the token "
-    "in base64url without padding (RFC 4648, section 5)."
+    f"clients that cannot set headers, such as web pages, by one subprotocol more that they offer: `{BEARER_PROTOCOL}` and the "
+    "token in base64url without padding (RFC 4648, section 5)."
 )
 """What is said of tokens where the WebSocket is described."""
 
