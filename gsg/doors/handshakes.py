@@ -12,8 +12,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import Callable
-from itertools import islice
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -33,17 +35,25 @@ HANDSHAKE_S = 10.0
 SHUTDOWN_S = 3.0
 """How long a client may take to say that it has heard that a connection ends; it is cut off then."""
 MAX_HANDSHAKES = 500
-"""Handshakes of one door at once, each of some hundred KiB at most; one more has the place of the oldest, which is closed."""
+"""Handshakes of one door at once, each of some hundred KiB at most; one more has the place of another, which is closed
+(:func:`to_give_up`)."""
+IPV6_BLOCK_BYTES = 8
+"""Of an IPv6 address, those that a network has (/64): one host may have all addresses behind them."""
 
 
 class Handshakes:
     """Those of one door, named so in the log; an async context manager, which ends those that are under way when it is left.
-    Raises LocalError for files that hold no certificate."""
+    Raises LocalError for files that hold no certificate.
 
-    def __init__(self, tls: DoorTls, door: str, *, most: int = MAX_HANDSHAKES) -> None:
+    ``admits``: whether the door serves clients at an address. It is asked before the handshake, so that whoever is not served costs
+    neither that nor a place, and counts and logs those itself.
+    """
+
+    def __init__(self, tls: DoorTls, door: str, *, admits: Callable[[str], bool] | None = None, most: int = MAX_HANDSHAKES) -> None:
         self.failed = 0
         """Connections whose handshake did not come to its end."""
         self._door = door
+        self._admits = admits
         self._context = RenewedContext(tls)
         self._most = most
         self._under_way: dict[_Arrival, asyncio.Task[None]] = {}
@@ -72,15 +82,17 @@ class Handshakes:
 
     def begin(self, arrival: _Arrival) -> None:
         """A connection was accepted."""
-        if self._closing:
+        if self._closing or not (self._admits is None or self._admits(arrival.host)):
             arrival.transport.abort()
             return
         # What is read before TLS is there is kept and given to it: uvloop reads once all the same.
         arrival.transport.pause_reading()
         too_many = max(HANDLES.beyond(), len(self._under_way) + 1 - self._most)
-        for oldest in list(islice(self._under_way, max(0, too_many))):
-            self._fail(oldest, "its place is needed for others")
-            self._give_up(oldest)
+        for _ in range(min(too_many, len(self._under_way))):
+            waiting = list(self._under_way)
+            given_up = waiting[to_give_up([each.block for each in waiting], arrival.block)]
+            self._fail(given_up, "its place is needed for others")
+            self._give_up(given_up)
         task = self._group.create_task(self._shake_hands(arrival))
         self._under_way[arrival] = task
         task.add_done_callback(lambda _: self._under_way.pop(arrival, None))
@@ -105,7 +117,10 @@ class Handshakes:
                 ssl_handshake_timeout=HANDSHAKE_S,
                 ssl_shutdown_timeout=SHUTDOWN_S,
             )
-        except OSError as error:
+        except Exception as error:
+            # Besides OSError of networks and of TLS, loops raise what they like for a connection that ends meanwhile, such as
+            # uvloop a RuntimeError for a handle that is closed. In a TaskGroup that would end all handshakes, those to come too:
+            # one connection must not take the door with it.
             self._fail(arrival, _why(error))
             arrival.transport.abort()
             return
@@ -141,9 +156,38 @@ class NoHandshakes:
         return make()
 
 
-def handshakes_of(tls: DoorTls | None, door: str) -> Handshakes | NoHandshakes:
-    """Those of a door, named so in the log. Raises LocalError for files that hold no certificate."""
-    return NoHandshakes() if tls is None else Handshakes(tls, door)
+def handshakes_of(tls: DoorTls | None, door: str, admits: Callable[[str], bool] | None = None) -> Handshakes | NoHandshakes:
+    """Those of a door, named so in the log; one without TLS asks ``admits`` itself. Raises LocalError for files that hold no
+    certificate."""
+    return NoHandshakes() if tls is None else Handshakes(tls, door, admits=admits)
+
+
+def to_give_up(blocks: Sequence[bytes], newcomer: bytes) -> int:
+    """Which of the handshakes under way, the oldest first, gives its place to a newcomer: the oldest of the address block that has
+    the most of them, so that whoever holds many places loses its own. The newcomer counts among those of its block.
+
+    ``blocks`` are those of all that are under way, one at least, and ``newcomer`` is its own.
+    """
+    counts = Counter(blocks)
+    counts[newcomer] += 1
+    most = max(counts.values())
+    return next(place for place, block in enumerate(blocks) if counts[block] == most)
+
+
+@lru_cache(maxsize=4096)
+def block_of(host: str) -> bytes:
+    """Whose places count together: an IPv4 address, or the /64 of an IPv6 address. Of what is no address it is empty.
+
+    Unlike in :mod:`dht.datagrams.address_blocks`, neighbours in IPv4 are others, as clients of one site often are, and no network
+    is exempt.
+    """
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return b""  # a socket that was closed as it came has no address any more
+    if not isinstance(address, IPv6Address):
+        return address.packed
+    return address.packed[:IPV6_BLOCK_BYTES] if address.ipv4_mapped is None else address.ipv4_mapped.packed
 
 
 class _Arrival(asyncio.Protocol):
@@ -153,6 +197,9 @@ class _Arrival(asyncio.Protocol):
 
     def __init__(self, handshakes: Handshakes, make: Callable[[], asyncio.Protocol]) -> None:
         self.client = "nowhere"
+        self.host = ""
+        self.block = b""
+        """Whose places count together."""
         self.is_lost = False
         self._handshakes = handshakes
         self._make = make
@@ -166,6 +213,8 @@ class _Arrival(asyncio.Protocol):
         address = transport.get_extra_info("peername")
         if address:
             self.client = show(address[0], address[1])
+            self.host = address[0]
+            self.block = block_of(self.host)
         self._handshakes.begin(self)
 
     def data_received(self, data: bytes) -> None:
@@ -225,11 +274,13 @@ _REASONS = {
 }
 
 
-def _why(error: OSError) -> str:
+def _why(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return _REASONS.get(error.reason, str(error.reason or error))
     if isinstance(error, ConnectionAbortedError):
         return f"it was not over within {HANDSHAKE_S:g} s"
-    return "it has left" if isinstance(error, ConnectionError) else reason(error)
+    if isinstance(error, ConnectionError):
+        return "it has left"
+    return reason(error) if isinstance(error, OSError) else f"{type(error).__name__}: {error}"

@@ -10,17 +10,15 @@ import logging
 import ssl
 import time
 from collections.abc import Callable
-from typing import TypeAlias
 
 from ..errors import LocalError
+from .file_state import FileState, state_of
 from .tls import DoorTls
 
 log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
 """How often files are looked at."""
-
-_Seen: TypeAlias = tuple[tuple[int, int, int] | None, ...]
 
 
 class RenewedContext:
@@ -54,13 +52,5 @@ class RenewedContext:
         else:
             log.info("the certificate %s has changed: whoever connects from now on is shown it", self._tls.certificate)
 
-    def _look(self) -> _Seen:
-        seen: list[tuple[int, int, int] | None] = []
-        for file in self._tls.files:
-            try:
-                found = file.stat()
-            except OSError:
-                seen.append(None)
-            else:
-                seen.append((found.st_mtime_ns, found.st_ino, found.st_size))
-        return tuple(seen)
+    def _look(self) -> list[FileState | None]:
+        return [state_of(file) for file in self._tls.files]

@@ -48,7 +48,7 @@ def operations(services: Services) -> list[Operation]:
         *probes(services),
         metrics(services),
     ]
-    return [*table, *documents(table)]
+    return [*table, *documents(services, table)]
 
 
 def application(table: Iterable[Operation], serve_websocket: ServeWebSocket) -> Starlette:

@@ -105,6 +105,8 @@ class Described(NamedTuple):
     """With which statuses it answers so, and what each means; 204 is without content, as is 201."""
     failures: Mapping[str, Any] = {PROBLEM: ProblemDetails}  # Any: as above
     """What it says otherwise, by media type."""
+    roles: str = ""
+    """Which role it takes when, where that depends on what is sent, and the operation's own role is None."""
 
 
 MISSING: Final = object()

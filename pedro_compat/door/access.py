@@ -25,6 +25,8 @@ MAX_SECRET_CHARACTERS = 256
 """So that the line that says it fits into the original's limit."""
 MAX_FIRST_BYTES = 4_096
 """Longest first line; what is longer says no secret."""
+NAMED_HOSTS = 1_000
+"""Refused addresses that the log has named once; at the limit all are forgotten."""
 
 
 class Allowed:
@@ -52,6 +54,23 @@ class Allowed:
 
     def __str__(self) -> str:
         return ", ".join(map(str, self._networks)) or "anywhere"
+
+
+class RefusedHosts:
+    """The addresses that are refused, so that the log names each of them once."""
+
+    def __init__(self) -> None:
+        self._named: set[str] = set()
+        """Limit: NAMED_HOSTS."""
+
+    def add(self, host: str) -> bool:
+        """One is refused; whether it is named now."""
+        if host in self._named:
+            return False
+        if len(self._named) >= NAMED_HOSTS:
+            self._named.clear()
+        self._named.add(host)
+        return True
 
 
 def _network(text: str) -> IPv4Network | IPv6Network:

@@ -36,7 +36,7 @@ from gsg.wire.status_messages import Count
 
 from ..dialect import PAPER, Dialect
 from ..lines import DEFAULT_SIZE
-from .access import Allowed, Gate, checked_secret
+from .access import Allowed, Gate, RefusedHosts, checked_secret
 from .admin import all_notifications
 from .arrival_stamps import Arrivals
 from .connection import Connection
@@ -57,8 +57,6 @@ FIRST_LINE_S = 10.0
 """How long a data connection may take to send its id. Ids last a second, so whoever is later is answered FAILED or closed here."""
 ANSWER_BYTES = 64 * 1024
 """Unread answers from which a client is not read from any more."""
-NAMED_HOSTS = 1_000
-"""Refused addresses that the log has named once; at the limit all are forgotten."""
 
 
 class PedroDoor:
@@ -96,7 +94,7 @@ class PedroDoor:
         self.turns = FairTurns()
         self.hosts = HostNames(time.monotonic)
         self.counts = DoorCounts()
-        self._tls = handshakes_of(tls, "pedro")
+        self._tls = handshakes_of(tls, "pedro", self._admits)
         self._asks_for_certificates = tls is not None and tls.client_ca is not None
         self.handshakes = Handshakes(SystemRandom(), COMPLETE_WITHIN_S if tls is None else COMPLETE_WITHIN_TLS_S)
         self.half_open: dict[int, AckSocket] = {}
@@ -113,8 +111,7 @@ class PedroDoor:
         self._served = 0
         self._closing = False
         self._remembering: AlphaMemory | None = None
-        self._refused_hosts: set[str] = set()
-        """Limit: NAMED_HOSTS."""
+        self._refused_hosts = RefusedHosts()
         self._all_closed: asyncio.Future[None] | None = None
         self._work: set[asyncio.Task[None]] = set()
         self._group = asyncio.TaskGroup()
@@ -224,8 +221,8 @@ class PedroDoor:
         self._sockets[connected] = None
         self._served += served
         host = (connected.transport.get_extra_info("peername") or ("",))[0]
-        if not self.allowed.admits(host):
-            self._refuse(connected, host)
+        if not self._admits(host):
+            connected.transport.abort()
             return False
         beyond = served and HANDLES.beyond() > 0
         if served and (beyond or self._served > MAX_CLIENTS):
@@ -236,14 +233,14 @@ class PedroDoor:
             return False
         return True
 
-    def _refuse(self, connected: _Socket, host: str) -> None:
-        connected.transport.abort()
+    def _admits(self, host: str) -> bool:
+        """Whether clients at this address are served; counts those that are not, and logs each of their addresses once."""
+        if self.allowed.admits(host):
+            return True
         self.counts.connections_refused += 1
-        if host not in self._refused_hosts:
-            if len(self._refused_hosts) >= NAMED_HOSTS:
-                self._refused_hosts.clear()
-            self._refused_hosts.add(host)
+        if self._refused_hosts.add(host):
             log.warning("connections from %s are closed: clients are served from %s", host, self.allowed)
+        return False
 
     def remove_socket(self, connected: _Socket, *, served: bool) -> None:
         """One socket fewer."""

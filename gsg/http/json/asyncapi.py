@@ -9,12 +9,19 @@ from typing import Any, Final
 import msgspec
 
 from .. import protocol
+from ..access.credentials import BEARER_PROTOCOL
 from .form import SUBPROTOCOL
 from .messages import ANSWERS, REPLIES, REQUESTS, object_name
 from .schemas import about, schemas_of
 from .stream_events import EVENTS
 
 VERSION: Final = "3.0.0"
+_TOKENS: Final = (
+    "Where the peer asks for tokens, one is shown as the WebSocket is opened: by the header `Authorization: Bearer TOKEN`, or, by "
+    f"clients that cannot set headers, such as web pages, by one subprotocol more that they offer: `{BEARER_PROTOCOL}` and the "
+    "token in base64url without padding (RFC 4648, section 5)."
+)
+"""What is said of tokens where the WebSocket is described."""
 
 
 def asyncapi() -> dict[str, Any]:  # Any: JSON
@@ -35,6 +42,7 @@ def asyncapi() -> dict[str, Any]:  # Any: JSON
             "v1": {
                 "address": "/v1",
                 "title": f"The WebSocket, with the subprotocol {SUBPROTOCOL}",
+                "description": _TOKENS,
                 "messages": _refs(requests | replies),
                 "bindings": {"ws": {"method": "GET"}},
             },

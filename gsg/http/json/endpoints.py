@@ -55,10 +55,14 @@ def _parameter(name: str, field: msgspec.structs.FieldInfo) -> tuple[Any, object
     return kind, MISSING if field.default is msgspec.NODEFAULT else field.default
 
 
-def documents(table: Sequence[Operation]) -> list[Operation]:
+def documents(services: Services, table: Sequence[Operation]) -> list[Operation]:
     """The operations that describe all of these, and the WebSocket, to programs. Everybody may ask: nothing of a peer is told."""
+
+    def described() -> dict[str, Any]:  # Any: JSON
+        return openapi([*table, *made], services.authentication.cookie)
+
     made = [
-        Operation("GET", "/openapi.json", None, "this table, as OpenAPI", _document(lambda: openapi([*table, *made])), AS_JSON),
+        Operation("GET", "/openapi.json", None, "this table, as OpenAPI", _document(described), AS_JSON),
         Operation("GET", "/asyncapi.json", None, "the WebSocket and the streams, as AsyncAPI", _document(asyncapi), AS_JSON),
     ]
     return made

@@ -20,15 +20,37 @@ _CONTENT: Final = {200, 503}
 """Statuses whose answers have a body that is described."""
 
 
-def openapi(table: Sequence[Operation]) -> dict[str, Any]:  # Any: JSON
-    """The document."""
+_SECURITY: Final[list[dict[str, list[str]]]] = [{"bearer": []}, {"basic": []}, {"cookie": []}]
+"""Of an operation with a role: a token is shown in one of these ways (gsg/http/access/credentials.py)."""
+
+
+def openapi(table: Sequence[Operation], cookie: str) -> dict[str, Any]:  # Any: JSON
+    """The document; ``cookie`` is the name of the door's."""
     found, components = schemas_of(kind for operation in table for kind in _types(operation))
     # In the order of _types.
     schemas = iter(found)
     paths: dict[str, dict[str, Any]] = {}
     for operation in table:
         paths.setdefault(template_of(operation.path), {})[operation.method.lower()] = _told(operation, schemas)
-    return {"openapi": VERSION, "info": about(), "paths": paths, "components": {"schemas": components}}
+    shared = {"schemas": components, "securitySchemes": _schemes(cookie)}
+    return {"openapi": VERSION, "info": about(), "paths": paths, "components": shared}
+
+
+def _schemes(cookie: str) -> dict[str, dict[str, str]]:
+    return {
+        "bearer": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A token of the peer's token file. A door that has no such file asks for nothing.",
+        },
+        "basic": {"type": "http", "scheme": "basic", "description": "The token is the password; the name is not looked at."},
+        "cookie": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": cookie,
+            "description": "Of a page, after POST /login with a token.",
+        },
+    }
 
 
 def _types(operation: Operation) -> Iterator[Any]:  # Any: types, or unions of some
@@ -53,8 +75,9 @@ def _told(operation: Operation, schemas: Iterator[Any]) -> dict[str, Any]:  # An
         "summary": operation.summary,
         "responses": responses,
     }
-    if operation.role is not None:
-        told["description"] = f"Takes the role {operation.role.value}."
+    if roles := described.roles if operation.role is None else operation.role.value:
+        told["description"] = f"Takes the role {roles}."
+        told["security"] = _SECURITY
     if parameters:
         told["parameters"] = parameters
     if bodies:

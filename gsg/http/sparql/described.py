@@ -9,6 +9,7 @@ import msgspec
 
 from ...languages.files.writing import MEDIA_TYPES
 from ...languages.results.formats import SOLUTIONS
+from ..access.principals import Role
 from ..json.watching import MEDIA_TYPE as EVENTS
 from ..operations import OPTIONAL, Described
 from .graphs import DATASET_TYPES, GRAPH_TYPES
@@ -50,6 +51,7 @@ POST_SPARQL: Final = Described(
     {FORM: SparqlForm, QUERY: None, UPDATE: None},
     _ANSWERED,
     {200: "of a query: its rows, or its graph", 204: "of an update: all of it is acknowledged"},
+    roles=f"{Role.READ.value} for a query, {Role.PUBLISH.value} for an update",
 )
 
 

@@ -12,6 +12,7 @@ from certified import Files
 from pedro_doors import doors
 
 import pedro_compat
+from gsg.doors.renewal import RenewedContext
 from gsg.errors import PeerMisbehaved, PeerUnreachable
 from pedro_compat.client.client_lines import Delivery
 from pedro_compat.door.door import PedroDoor
@@ -147,3 +148,27 @@ async def test_clients_show_a_certificate_where_one_is_asked_for(files: Files) -
         async with pedro_compat.AsyncClient(port=door.port, tls=files.client("alice")) as client:
             assert await client.subscribe("still_here(X)", "true", 1) > 0
         assert failed(door) == 1
+
+
+async def test_who_is_of_no_network_that_is_served_comes_to_no_handshake(
+    files: Files, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shaken: list[object] = []
+    monkeypatch.setattr(RenewedContext, "current", lambda context: shaken.append(context))
+    async with doors(1, tls=files.server(), allow=[["192.0.2.0/24"]]) as [(_, door)]:
+        for port in (door.port, *door.ports):
+            with pytest.raises(OSError, match=r"."):
+                await asyncio.open_connection("127.0.0.1", port, ssl=files.client())
+        counted = {count.name: count.count for count in door._counted()}
+
+    assert shaken == []
+    assert (counted["pedro_connections_refused"], counted["pedro_tls_handshakes_failed"]) == (3, 0)
+    assert caplog.messages == ["connections from 127.0.0.1 are closed: clients are served from 192.0.2.0/24"]
+
+
+async def test_who_is_of_a_network_that_is_served_speaks_tls(files: Files) -> None:
+    async with (
+        doors(1, tls=files.server(), allow=[["127.0.0.0/8"]]) as [(_, door)],
+        pedro_compat.AsyncClient(port=door.port, tls=files.client()) as client,
+    ):
+        assert await client.subscribe("still_here(X)", "true", 1) > 0

@@ -11,8 +11,10 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 from plain_http import Answer, connected, request, url_with
 
+from gsg.http.application import operations as table
 from gsg.http.door import HttpDoor
 from gsg.http.json.asyncapi import asyncapi
+from gsg.http.operations import template_of
 
 pytestmark = pytest.mark.waits
 
@@ -53,6 +55,34 @@ async def test_the_document_is_openapi_and_has_every_operation(door: HttpDoor) -
 
     assert [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
     assert {(path, method) for path, method, _ in operations(document)} == METHODS
+
+
+async def test_every_operation_with_a_role_says_how_a_token_is_shown(door: HttpDoor) -> None:
+    document = await openapi(door)
+    schemes = document["components"]["securitySchemes"]
+
+    told = {(path, method): operation.get("security") for path, method, operation in operations(document)}
+    asks = {(template_of(each.path), each.method) for each in table(door._services) if each.role is not None} | {
+        ("/sparql", "POST")
+    }
+
+    assert {each for each, security in told.items() if security == [{"bearer": []}, {"basic": []}, {"cookie": []}]} == asks
+    assert {each for each, security in told.items() if security is None} == told.keys() - asks
+    assert document["paths"]["/sparql"]["post"]["description"] == "Takes the role read for a query, publish for an update."
+    assert ("/facts", "POST") in asks
+    assert ("/livez", "GET") not in asks
+    assert [(schemes[name]["type"], schemes[name]["scheme"]) for name in ("bearer", "basic")] == [
+        ("http", "bearer"),
+        ("http", "basic"),
+    ]
+    assert (schemes["cookie"]["in"], schemes["cookie"]["name"]) == ("cookie", f"gsg-{door.port}")
+
+
+def test_asyncapi_says_how_a_token_is_shown_at_the_websocket() -> None:
+    said = asyncapi()["channels"]["v1"]["description"]
+
+    assert "`Authorization: Bearer TOKEN`" in said
+    assert "`gsg.bearer.` and the token in base64url" in said
 
 
 async def test_what_is_got_comes_with_a_status_and_in_a_format_that_are_described(door: HttpDoor) -> None:
