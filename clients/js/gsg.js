@@ -226,10 +226,24 @@ export class Client {
         this.#resume();
         return;
       } catch (error) {
-        problems.push(`${url}: ${error.message}`);
+        problems.push(`${url}: ${(await this.#denial(url)) ?? error.message}`);
       }
     }
     throw lost(`no peer answers (${problems.join("; ")}); start one with \`gsg peer\``);
+  }
+
+  /** Why a peer lets this client not in, where it says so: of a WebSocket that is refused nobody is told a reason. */
+  async #denial(url) {
+    const token = this.#urls.includes(url) ? this.#options.token : null;
+    try {
+      const headers = { accept: "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) };
+      const answer = await fetch(new URL("/readyz", url), { headers, signal: AbortSignal.timeout(OPEN_TIMEOUT_MS) });
+      const told = await answer.json();
+      if (answer.status === 401) return told.detail;
+      return "checks" in told && !("peers" in told) ? "the peer asks for a token with the role read; give it as the option token" : null;
+    } catch {
+      return null;
+    }
   }
 
   #connected(url) {

@@ -142,7 +142,7 @@ def _ask(url: str, timeout_s: float) -> object:
     for handler in (urllib.request.HTTPHandler(), urllib.request.HTTPSHandler(context=tls)):
         opener.add_handler(handler)
     try:
-        headers = {"Accept": "application/json"} | ({} if token is None else {"Authorization": f"Bearer {token}"})
+        headers = {"Accept": "application/json"} | ({} if token is None else {"Authorization": f"Bearer {token()}"})
         request = urllib.request.Request(f"{url.rstrip('/')}/readyz?verbose", headers=headers)
         answer = opener.open(request, timeout=timeout_s)
         if answer is None:

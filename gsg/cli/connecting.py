@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -16,7 +17,7 @@ import click
 from ..errors import GsgError, LocalError, reason
 from ..wire.addresses import read_address
 from .arguments import with_options
-from .filenames import FileName, read_option_file
+from .filenames import FileName
 from .messages import say
 
 if TYPE_CHECKING:
@@ -107,19 +108,30 @@ def client_tls() -> SSLContext | None:
     return client_context(ca, certificate, key)
 
 
-def client_token() -> str | None:
-    """The token that the command that runs was given, None where it was given none. Raises click's usage error, which does not
-    repeat it."""
+def client_token() -> Callable[[], str] | None:
+    """What says the token that the command that runs was given, and reads its file anew each time: one may have taken its place.
+    None where it was given none. Raises click's usage error, which does not repeat it."""
     given = _given()
     file, said = given.get("token-file"), os.environ.get(TOKEN_VARIABLE)
     if file is None and said is None:
         return None
+    read = partial(_read_token, file, said or "")
+    try:
+        read()
+    except LocalError as error:
+        raise click.BadParameter(str(error), param_hint=TOKEN_VARIABLE if file is None else "--token-file") from None
+    return read
+
+
+def _read_token(file: Path | None, said: str) -> str:
+    """Raises LocalError."""
     from ..http.client.opening import check_token
 
     try:
-        return check_token(said or "" if file is None else read_option_file(file, "--token-file", TOKEN_NEXT))
-    except LocalError as error:
-        raise click.BadParameter(str(error), param_hint=TOKEN_VARIABLE if file is None else "--token-file") from None
+        return check_token(said if file is None else file.read_text("utf-8"))
+    except (OSError, UnicodeError) as error:
+        why = reason(error) if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise LocalError(f"{file}: {why}; {TOKEN_NEXT}") from None
 
 
 def say_state(state: ConnectionState, why: str) -> None:

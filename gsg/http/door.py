@@ -280,7 +280,7 @@ class HttpDoor:
             try:
                 principal = self._authentication.principal(scope["headers"], scope.get("subprotocols", ()))
                 if principal == NOBODY and scope["type"] == "websocket":
-                    raise AccessDenied(f"the WebSocket takes a token, and none was shown: {SHOW_ONE}", needs_token=True)
+                    raise AccessDenied(f"the WebSocket takes a token, and none was shown; {SHOW_ONE}", needs_token=True)
             except AccessDenied as error:
                 host, port = scope.get("client") or ("nowhere", 0)
                 _denied.warning("a client at %s is not let in: %s", show(host, port), error, client=host)

@@ -86,7 +86,7 @@ class Authentication:
         if shown.token:
             found = self._source.tokens.by_digest(digest_of(shown.token))
             if found is None:
-                raise AccessDenied(f"that is no token of this peer, or not any more: {SHOW_ONE}", needs_token=True)
+                raise AccessDenied(f"that is no token of this peer, or not any more; {SHOW_ONE}", needs_token=True)
             return found
         found = self._source.tokens.by_digest(self._digest_of(shown.login))
         if found is None:

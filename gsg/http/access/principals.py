@@ -45,7 +45,7 @@ class Principal(NamedTuple):
         if self.has(role):
             return
         if not self.name:
-            raise AccessDenied(f"this takes a token with the role {role.value}, and none was shown: {SHOW_ONE}", needs_token=True)
+            raise AccessDenied(f"this takes a token with the role {role.value}, and none was shown; {SHOW_ONE}", needs_token=True)
         has = ", ".join(sorted(each.value for each in self.roles))
         raise AccessDenied(
             f"this takes the role {role.value}, and {self.name} has {has}; ask the operator of this peer for a token that has it"
@@ -72,7 +72,7 @@ ANYBODY = Principal("", frozenset(Role))
 """Who asks at a door that asks for no token."""
 NOBODY = Principal("", frozenset())
 """Who shows no token at a door that asks for one."""
-SHOW_ONE = "give it with --token-file or GSG_TOKEN, or in the header `Authorization: Bearer TOKEN`"
+SHOW_ONE = "show one by the header `Authorization: Bearer TOKEN`; gsg does with --token-file or GSG_TOKEN, gsg.connect with token="
 
 _PRINCIPAL = "principal"
 

@@ -28,7 +28,7 @@ from .blocking_reading import BlockingSubscription, hearing
 from .channel import ClientChannel
 from .client import AsyncClient, OnState
 from .opening import DEFAULT_URL
-from .peer_connection import ConnectionState
+from .peer_connection import ConnectionState, Token
 from .topic import ClientTopic
 
 
@@ -48,7 +48,7 @@ class Client:
         reconnect_s: float = inf,
         on_state: OnState | None = None,
         tls: SSLContext | None = None,
-        token: str | None = None,
+        token: Token | None = None,
     ) -> None:
         def make() -> AsyncClient:
             return AsyncClient(

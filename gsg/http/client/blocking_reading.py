@@ -13,6 +13,7 @@ from ...errors import DoorClosed, GsgError, Overrun, Reconnected, Stale
 from ...languages.rows import Change, Row
 from ...subscriptions.live import LiveSubscription
 from ...subscriptions.subscription import Callback, tell
+from ...subscriptions.tables import Tabular, shown
 from ..client_thread import ClientThread, Wrapping
 from .events import ClientEvents
 
@@ -27,7 +28,7 @@ Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
 
-class BlockingSubscription:
+class BlockingSubscription(Tabular):
     """A standing query of :class:`gsg.Client`; what it tells and raises is what :class:`gsg.LiveSubscription` says.
 
     ``for sign, row in subscription`` gives the differences, oldest first, and waits for more until the subscription or the client
@@ -74,6 +75,10 @@ class BlockingSubscription:
     def has_ended(self) -> bool:
         """Whether nothing more will come; what has come can still be read."""
         return self._live.has_ended
+
+    def __repr__(self) -> str:
+        state = "ended" if self.has_ended else "open"
+        return shown(f"BlockingSubscription {self.number}", self.variables, f"{state}, {self.pending:,} unread")
 
     def rows(self) -> Counter[Row]:
         """The rows that hold now. Raises DoorClosed where the client is closed."""

@@ -52,7 +52,7 @@ from ..protocol import (
 from .channel import ClientChannel
 from .door_choice import DoorChoice, urls_of
 from .opening import DEFAULT_URL
-from .peer_connection import ConnectionState, PeerConnection
+from .peer_connection import ConnectionState, PeerConnection, Token
 from .request_parts import cut_into_requests
 from .subscription import ClientSubscription
 from .topic import ClientTopic, known_topics
@@ -78,7 +78,7 @@ class AsyncClient:
         reconnect_s: float = inf,
         on_state: OnState | None = None,
         tls: SSLContext | None = None,
-        token: str | None = None,
+        token: Token | None = None,
         rng: Random | None = None,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -254,7 +254,7 @@ async def connect(
     reconnect_s: float = inf,
     on_state: OnState | None = None,
     tls: SSLContext | None = None,
-    token: str | None = None,
+    token: Token | None = None,
 ) -> AsyncIterator[AsyncClient]:
     """A client of the peer at ``url``: ``async with gsg.connect() as client``. Raises PeerUnreachable where nobody answers.
 
@@ -262,9 +262,9 @@ async def connect(
     waits until the peer takes more from it, instead of raising Refused. ``reconnect``: a peer that is lost is followed by the next
     one that answers, of those given and those that peers have told of, tried for ``reconnect_s`` (docs/delivery.md, When the peer
     of a client is lost). ``on_state`` is called when the state of the connection changes. ``tls``: whom to trust at URLs of https,
-    such as ``ssl.create_default_context(cafile="ca.pem")``; without it, the CAs that the system trusts. ``token``: one of
-    the peers' token files (docs/security.md, Tokens), which is shown to these doors alone, and not to others that peers tell of.
-    Raises AccessDenied where a peer asks for a token, or does not know this one.
+    such as ``ssl.create_default_context(cafile="ca.pem")``; without it, the CAs that the system trusts. ``token``: one of the
+    peers' token files (docs/security.md, Tokens), or a function that returns one each time; it is shown to these doors alone, and
+    not to others that peers tell of. Raises AccessDenied where a peer asks for a token, or does not know this one.
     """
     async with AsyncClient(
         url, wait_for_quota=wait_for_quota, reconnect=reconnect, reconnect_s=reconnect_s, on_state=on_state, tls=tls, token=token

@@ -48,6 +48,10 @@ async def open_websocket(url: str, tls: SSLContext | None = None, token: str | N
     none.
     """
     parts = check_url(url)
+    if not isinstance(tls, SSLContext | None):
+        raise LocalError(
+            f"tls={tls!r:.80} is no SSLContext; expected one such as ssl.create_default_context(cafile='ca.pem'), or None"
+        )
     target = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}/v1"
     try:
         async with asyncio.timeout(OPEN_TIMEOUT_S):
@@ -83,8 +87,10 @@ async def open_websocket(url: str, tls: SSLContext | None = None, token: str | N
     raise PeerUnreachable(problem)
 
 
-def check_token(token: str) -> str:
+def check_token(token: object) -> str:
     """A token, if it can be one. Raises LocalError, which does not repeat it."""
+    if not isinstance(token, str):
+        raise LocalError(f"a token that is of the type {type(token).__name__}; expected a str")
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise LocalError("the token is empty, or has blanks or signs that are none of ASCII; expected one of the peer's token file")
@@ -134,6 +140,8 @@ def why_closed(error: ConnectionClosed) -> str:
             "has cut this client off, which did not answer for 20 s or more; let nothing keep its event loop waiting so long "
             f"({error})"
         )
+    if code == 1008:
+        return f"does not let this client stay: {why}"
     if error.rcvd is None and error.sent is None:
         return "is lost without a word: it died, the connection broke, or it cut this client off for not reading"
     if error.rcvd is None and error.sent is not None and error.sent.code == 1011:

@@ -20,7 +20,7 @@ from enum import Enum
 from itertools import count
 from random import Random
 from ssl import SSLContext
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 import msgspec
 from websockets.asyncio.client import ClientConnection
@@ -49,6 +49,9 @@ log = logging.getLogger(__name__)
 
 SubscribeRequest = Subscribe | SubscribeEvents | SubscribeTopic
 Wanted = TypeVar("Wanted", bound=Reply)
+
+Token: TypeAlias = str | Callable[[], str]
+"""What is shown to a peer, or what says it each time."""
 
 _decode_reply = msgspec.msgpack.Decoder(Reply).decode
 
@@ -99,7 +102,7 @@ class PeerConnection:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         rng: Random,
         tls: SSLContext | None = None,
-        token: str | None = None,
+        token: Token | None = None,
     ) -> None:
         self.lost: GsgError | None = None
         """Why the connection has ended."""
@@ -116,7 +119,7 @@ class PeerConnection:
         self._pause = pause
         self._rng = rng
         self._tls = tls
-        self._token = None if token is None else check_token(token)
+        self._token = token if token is None or callable(token) else check_token(token)
         self._websocket: ClientConnection | None = None
         """None where there is none that stands."""
         self._returned = asyncio.Event()
@@ -338,7 +341,8 @@ class PeerConnection:
                         return websocket
 
     async def _open(self, url: str) -> ClientConnection:
-        return await open_websocket(url, self._tls, self._token if self._doors.was_given(url) else None)
+        token = self._token if self._doors.was_given(url) else None
+        return await open_websocket(url, self._tls, check_token(token()) if callable(token) else token)
 
     def _connected(self, url: str) -> None:
         self.url = url

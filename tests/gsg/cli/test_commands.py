@@ -427,6 +427,7 @@ def test_help_lists_the_commands() -> None:
         "explain",
         "status",
         "check",
+        "cert",
         "simulate",
     ]
 

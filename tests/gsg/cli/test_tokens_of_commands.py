@@ -47,7 +47,7 @@ def test_a_command_shows_the_token_of_its_variable_or_file(url: str, tmp_path: P
 @pytest.mark.parametrize(
     ("token", "said"),
     [
-        (None, "does not let this client in: the WebSocket takes a token, and none was shown: give it with --token-file"),
+        (None, "does not let this client in: the WebSocket takes a token, and none was shown; show one by the header"),
         ("nonsense-0123456789", "does not let this client in: that is no token of this peer, or not any more"),
         (WRITER, "this takes the role read, and writer has publish; ask the operator of this peer"),
         ("", "the token is empty, or has blanks"),

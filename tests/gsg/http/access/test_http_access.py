@@ -153,7 +153,7 @@ async def test_without_a_token_no_websocket_is_opened_and_what_is_asked_for_is_s
 
     assert refused.value.response.status_code == answer.status == 401
     assert answer.headers["www-authenticate"] == 'Bearer realm="gsg", Basic realm="gsg"'
-    assert "this takes a token with the role read, and none was shown: give it with --token-file" in answer.json["detail"]
+    assert "this takes a token with the role read, and none was shown; show one by the header" in answer.json["detail"]
 
 
 async def test_a_wrong_token_is_refused_also_where_none_is_needed_and_counted(door: HttpDoor) -> None:
@@ -229,13 +229,19 @@ async def test_a_token_that_is_replaced_by_one_of_the_same_name_ends_what_was_be
 
 async def test_whoever_never_pauses_is_ended_too(door: HttpDoor, tmp_path: Path) -> None:
     shown = {"content_type": "application/x-ndjson", "transfer_encoding": "chunked", **bearer("writer")}
-    async with connected(door, "POST", "/facts", **shown) as connection:
-        await connection.send_part(b'["first"]\n')
-        while not sum((await door._peer.subscribe('("first")')).rows().values()):
-            await connection.send_part(b'["more"]\n')
+    live = await door._peer.subscribe("(?x)")
+    async with asyncio.timeout(30), connected(door, "POST", "/facts", **shown) as connection:
+
+        async def send_again_and_again() -> None:
+            while True:
+                await connection.send_part(b'["more"]\n')
+
+        sending = asyncio.create_task(send_again_and_again())
+        await read(live, 1)
         written(tmp_path / "tokens", LINES[:1])
         door._sweep()
         status, _ = await connection.head()
+        sending.cancel()
 
     assert status == 401
 

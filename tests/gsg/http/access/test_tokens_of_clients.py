@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from plain_http import request
@@ -39,7 +40,7 @@ async def test_a_client_without_async_does_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("token", "problem"),
     [
-        (None, "the WebSocket takes a token, and none was shown: give it with --token-file"),
+        (None, "the WebSocket takes a token, and none was shown; show one by the header"),
         ("x" * 20, "that is no token of this peer, or not any more"),
     ],
 )
@@ -59,6 +60,31 @@ def test_what_can_be_no_token_is_refused_and_not_repeated(token: str) -> None:
         gsg.AsyncClient(token=token)
 
     assert not token.strip() or token not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"), [({"token": b"0123456789abcdef"}, "a token that is of the type bytes; expected a str")]
+)
+def test_a_token_of_another_type_is_refused(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(LocalError, match=problem):
+        gsg.AsyncClient(**options)
+
+
+async def test_what_is_no_context_of_tls_is_refused(tmp_path: Path) -> None:
+    async with locked_door(tmp_path) as door:
+        with pytest.raises(LocalError, match=r"tls='ca\.pem' is no SSLContext"):
+            async with gsg.connect(door.url, tls="ca.pem"):  # type: ignore[arg-type]  # as it says
+                pass
+
+
+async def test_a_function_says_the_token_each_time(tmp_path: Path) -> None:
+    said = iter([TOKENS["reader"], f"another-{TOKENS['reader']}"])
+    async with locked_door(tmp_path) as door, gsg.connect(door.url, token=lambda: next(said)) as client:
+        rows = await client.subscribe("(?x)")
+        written(tmp_path / "tokens", [f"another-{TOKENS['reader']} read reader"])
+        door._sweep()
+        with pytest.raises(gsg.Reconnected):
+            await anext(rows)
 
 
 async def test_a_token_is_for_the_doors_that_were_given_and_for_none_that_a_peer_tells_of(tmp_path: Path) -> None:

@@ -258,3 +258,18 @@ def test_the_clients_own_thread_is_not_to_wait_for_itself(served: Served) -> Non
             subscription.batch(1, PATIENCE_S)
 
     assert "the client's own thread cannot wait for an answer" in str(problems[0])
+
+
+async def test_rows_are_a_table_of_a_notebook_there_too(door: HttpDoor) -> None:
+    await door._peer.insert([("kitchen", 21), ("hall", 19)])
+
+    def shown() -> tuple[str, int, str]:
+        with gsg.Client(door.url) as client:
+            rows = client.subscribe("(?room, ?t)")
+            return repr(rows), rows.to_arrow().num_rows, rows._repr_html_()
+
+    said, count, page = await asyncio.to_thread(shown)
+
+    assert said.startswith("<BlockingSubscription ")
+    assert count == 2
+    assert "kitchen" in page
