@@ -21,6 +21,7 @@ from .access.principals import Role, principal_of
 from .json.endpoints import AS_JSON, documents, json_operations
 from .metrics import metrics
 from .operations import Endpoint, Operation, Services, template_of
+from .page.serving import page_operations, page_or
 from .probes import probes
 from .problems import answering, problem, problem_of
 from .sparql.endpoint import sparql_operations
@@ -47,6 +48,7 @@ def operations(services: Services) -> list[Operation]:
         *login_operations(services),
         *probes(services),
         metrics(services),
+        *page_operations(),
     ]
     return [*table, *documents(services, table)]
 
@@ -57,7 +59,7 @@ def application(table: Iterable[Operation], serve_websocket: ServeWebSocket) -> 
     for operation in table:
         by_path[operation.path][operation.method] = operation
     routes: list[BaseRoute] = [Route(path, _dispatch(methods), methods=list(methods)) for path, methods in by_path.items()]
-    routes.append(Route("/", _about(by_path), methods=["GET"]))
+    routes.append(Route("/", page_or(_about(by_path)), methods=["GET"]))
     routes.append(WebSocketRoute("/v1", serve_websocket))
     return Starlette(routes=routes, exception_handlers={HTTPException: _no_operation})
 

@@ -1,0 +1,61 @@
+/** The subscriptions of this peer, of all its clients, and what each holds. */
+
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { client } from "../connection.js";
+import { number, size } from "../format.js";
+import { html } from "../html.js";
+import { address } from "../route.js";
+
+const ASK_MS = 2_000;
+
+const held = signal([]);
+const error = signal(null);
+
+async function ask() {
+  try {
+    held.value = await client.value.subscriptions();
+    error.value = null;
+  } catch (problem) {
+    error.value = problem;
+  }
+}
+
+async function end(number) {
+  const answer = await fetch(`/subscriptions/${number}`, { method: "DELETE" });
+  if (!answer.ok) error.value = { message: (await answer.json()).detail };
+  await ask();
+}
+
+export function Subscriptions() {
+  useEffect(() => {
+    void ask();
+    const timer = setInterval(ask, ASK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<div class="subscriptions">
+    <h1>${number(held.value.length)} ${held.value.length === 1 ? "subscription" : "subscriptions"}</h1>
+    ${error.value && html`<p class="problem" role="alert">${error.value.message}</p>`}
+    ${held.value.length === 0
+      ? html`<p class="empty">Nobody subscribes at this peer. <a href=${address("query")}>Watch a query</a>, and it is listed here.</p>`
+      : html`<div class="wide" tabindex="0" role="region" aria-label="Subscriptions">
+          <table>
+            <thead><tr>
+              <th scope="col" class="figure">No.</th><th scope="col">Client</th><th scope="col">Query</th>
+              <th scope="col" class="figure">Rows</th><th scope="col" class="figure">Tokens</th><th scope="col" class="figure">Memory</th>
+              <th scope="col" class="figure">Share a network</th><th scope="col"><span class="unseen">End</span></th>
+            </tr></thead>
+            <tbody>${held.value.map(
+              (each) => html`<tr>
+                <td class="figure">${each.number}</td><td>${each.client || "this peer’s program"}</td>
+                <td class="text"><code>${each.text}</code>${each.warnings?.map((warning) => html`<p class="warn">${warning}</p>`)}</td>
+                <td class="figure">${number(each.rows)}</td><td class="figure">${number(each.tokens)}</td>
+                <td class="figure">${size(each.own_bytes)}</td><td class="figure">${number(each.sharing)}</td>
+                <td><button class="link" onClick=${() => end(each.number)}>end</button></td>
+              </tr>`,
+            )}</tbody>
+          </table>
+        </div>`}
+  </div>`;
+}
