@@ -24,6 +24,7 @@ METHODS = {
     *((path, method) for path in ("/graph", "/graph/{name}") for method in ("GET", "PUT", "POST", "DELETE")),
     *(("/facts", method) for method in ("POST", "DELETE")),
     ("/events", "POST"),
+    ("/page/{name}", "GET"),
     *(("/login", method) for method in ("POST", "DELETE")),
     *(("/subscriptions", "GET"), ("/subscriptions/{number}", "DELETE")),
     *((path, "GET") for path in ("/watch", "/livez", "/readyz", "/startupz", "/metrics", "/openapi.json", "/asyncapi.json")),

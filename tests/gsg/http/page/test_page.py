@@ -106,7 +106,7 @@ async def test_what_is_published_in_the_page_is_in_the_space(door: HttpDoor) -> 
         await shown.page.get_by_role("button", name="Insert").click()
         await shown.page.get_by_text("line 1, column 11: expected , or )").wait_for()
 
-    assert sorted(str(row) for row in live.rows()) == ['?x="lamp" ?y=7', '?x=fan ?y=-1.5']
+    assert sorted(str(row) for row in live.rows()) == ['?x="lamp" ?y=7', "?x=fan ?y=-1.5"]
 
 
 async def test_subscriptions_of_the_peer_are_listed_and_can_be_ended(door: HttpDoor) -> None:
