@@ -270,6 +270,6 @@ async def test_rows_are_a_table_of_a_notebook_there_too(door: HttpDoor) -> None:
 
     said, count, page = await asyncio.to_thread(shown)
 
-    assert said.startswith("<BlockingSubscription ")
+    assert "BlockingSubscription" in said
     assert count == 2
     assert "kitchen" in page

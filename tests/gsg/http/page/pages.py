@@ -30,14 +30,15 @@ class Shown:
         page.on("request", lambda request: self._note(request.url))
 
     def _note(self, url: str) -> None:
-        if not url.startswith((self.door.url, self.door.url.replace("http", "ws"), "data:")):
+        if not url.startswith(("about:", self.door.url, self.door.url.replace("http", "ws"), "data:")):
             self.elsewhere.append(url)
 
     async def open(self, screen: str = "query", **parameters: str) -> None:
         """Show a screen."""
         said = f"?{urlencode(parameters)}" if parameters else ""
+        # From one address of the page to another it would not be loaded again.
+        await self.page.goto("about:blank")
         await self.page.goto(f"{self.door.url}/#/{screen}{said}")
-        await self.page.reload()
         await self.page.get_by_text("connected", exact=True).wait_for()
 
     async def watch(self, query: str) -> None:
@@ -53,7 +54,8 @@ async def page_of(door: HttpDoor, **options: Any) -> AsyncIterator[Shown]:
         context = await chromium.new_context(**options)
         shown = Shown(await context.new_page(), door)
         yield shown
-        assert (shown.console, shown.elsewhere) == ([], [])
+        assert not shown.console, shown.console
+        assert not shown.elsewhere, shown.elsewhere
 
 
 @asynccontextmanager

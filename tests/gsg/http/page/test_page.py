@@ -89,8 +89,8 @@ async def test_a_peer_that_asks_for_a_token_is_given_one(tmp_path: Path) -> None
         await shown.page.get_by_role("button", name="Come in").click()
         await shown.page.get_by_text("connected", exact=True).wait_for()
 
+        await shown.page.goto("about:blank")
         await shown.page.goto(f"{door.url}/#token={TOKENS['both']}")
-        await shown.page.reload()
         await shown.page.get_by_text("connected", exact=True).wait_for()
         assert "token" not in shown.page.url
 
