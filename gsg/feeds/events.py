@@ -63,46 +63,39 @@ class IncomingEvents:
                     return True  # nearly always the first
         return False
 
-    def tell_all(
-        self,
-        link: PeerLink,
-        publisher: bytes,
-        events: Sequence[Event],
-        feeds: Sequence[Sequence[int]],
-        trace: bytes | None = None,
-    ) -> None:
+    def tell_all(self, link: PeerLink, message: Happened) -> None:
         """It is the turn of events: as :meth:`tell` for each of them, but each query hears of its rows at once."""
-        if trace is None:
-            self._tell_all(link, publisher, events, feeds)
+        if message.trace is None:
+            self._tell_all(link, message)
         else:
-            with self.spans.deliver(trace, EVENT, len(events)):
-                self._tell_all(link, publisher, events, feeds)
+            with self.spans.deliver(message.trace, EVENT, len(message.events)):
+                self._tell_all(link, message)
 
-    def _tell_all(self, link: PeerLink, publisher: bytes, events: Sequence[Event], feeds: Sequence[Sequence[int]]) -> None:
-        for event, numbers in zip(events, feeds, strict=True):
+    def _tell_all(self, link: PeerLink, message: Happened) -> None:
+        for event, numbers in zip(message.events, message.feeds, strict=True):
             try:
-                self._tell(link, publisher, event, numbers)
+                self._tell(link, message.publisher, event, numbers)
             except Exception:
                 # A defect of ours in one listener must not keep the others waiting.
                 log.exception("an event was not carried out")
         self._joins.tell_rows()
         if self.on_told is not None:
-            self.on_told(publisher, events)
+            self.on_told(message.publisher, message.events)
 
     def tell(self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int]) -> None:
         """It is the turn of an event that some feeds match: listeners hear, and it joins with the facts of this moment, once."""
         self._tell(link, publisher, event, feeds)
         self._joins.tell_rows()
 
-    def hold(
-        self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int], trace: bytes | None = None
-    ) -> Callable[[], None]:
-        """What is to be done when it is the turn of an event that has come already, and some feeds match.
+    def hold(self, link: PeerLink, message: Happened, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+        """What is to be done when it is the turn of an event of a message that has come already, and some feeds match.
 
         Whoever listens now hears of it then, also where it has ended by then: it was said before. A query that is asked until then
         does not.
         """
         came_s = asyncio.get_running_loop().time()
+        # Not the message: it may have a thousand more, which are not to stay for this one.
+        publisher, trace = message.publisher, message.trace
         memories = self._memories_of(link, feeds)
 
         def tell() -> None:

@@ -29,21 +29,11 @@ log = logging.getLogger(__name__)
 class EventReceiver(Protocol):
     """Who hears of events."""
 
-    def tell_all(
-        self,
-        link: PeerLink,
-        publisher: bytes,
-        events: Sequence[Event],
-        feeds: Sequence[Sequence[int]],
-        trace: bytes | None = None,
-    ) -> None:
-        """It is the turn of events: the link that they came by, their publisher, the feeds that each matches, and the context with
-        which they came."""
+    def tell_all(self, link: PeerLink, message: Happened) -> None:
+        """It is the turn of the events that a link has brought."""
 
-    def hold(
-        self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int], trace: bytes | None = None
-    ) -> Callable[[], None]:
-        """An event has come before its turn; returns what is to be done then."""
+    def hold(self, link: PeerLink, message: Happened, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
+        """One of a message's events, which these feeds match, has come before its turn; returns what is to be done then."""
 
 
 WARN_EVERY_S = 5.0
@@ -94,12 +84,11 @@ class OrderedDelivery:
 
     def take_events(self, link: PeerLink, message: Happened, by: Way | None = None) -> None:
         """Events have come: they are told now, or in their turn. ``by``: the way where it is not the link alone."""
-        publisher, events = message.publisher, message.events
-        if not events:
+        if not message.events:
             return
         way = by or _way(link, message.after)
-        if self._order.passes(way, publisher, events[-1].number, message.after):
-            self._receiver.tell_all(link, publisher, events, message.feeds, message.trace)
+        if self._order.passes(way, message.publisher, message.events[-1].number, message.after):
+            self._receiver.tell_all(link, message)
         else:
             self.hold_events(link, message, way)
 
@@ -109,7 +98,7 @@ class OrderedDelivery:
         things = [
             (
                 event.number,
-                self._receiver.hold(link, publisher, event, feeds, message.trace),
+                self._receiver.hold(link, message, event, feeds),
                 size_bytes(event.items) + len(event.text or "") + 8 * len(feeds),
             )
             for event, feeds in zip(message.events, message.feeds, strict=True)

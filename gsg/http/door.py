@@ -1,7 +1,4 @@
-"""The HTTP server of a peer; what it does is in the table of application.py.
-
-Every request passes the gate first: whether there is a place for it, and whether it was meant for this peer (serving/hosts.py).
-"""
+"""The HTTP server of a peer; what it does is in the table of application.py, and what every request passes first in gate.py."""
 
 from __future__ import annotations
 
@@ -16,43 +13,37 @@ from types import TracebackType
 from typing import Self
 
 import uvicorn
-from starlette.applications import Starlette
-from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import PlainTextResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from dht.errors import show
 from dht.log_rate import LogRate
 
 from ..doors.handshakes import handshakes_of
 from ..doors.tls import DoorTls
-from ..errors import AccessDenied, DoorClosed, reason
+from ..errors import DoorClosed, reason
 from ..peer import Peer
 from ..subscriptions.backlog import Pool
 from ..wire.door_urls import check_advertised
 from ..wire.status_messages import Count
 from .access.authentication import Authentication
-from .access.principals import NOBODY, SHOW_ONE, principal_of, set_principal
+from .access.principals import principal_of
 from .access.tokens import TokenFile
 from .application import application, operations
+from .gate import Gate
 from .json.form import SUBPROTOCOL, Objects
 from .json.streams import Streams
 from .operations import Services, allowance_of, client_of
-from .problems import problem_of
 from .protocol import MAX_MESSAGE_BYTES
 from .serving.bodies import Bodies
 from .serving.clients import Clients
 from .serving.connections import CLOSE_SWEEPS, Connection, Connections
-from .serving.hosts import Hosts, Refusal
-from .serving.server import MAX_HEAD_BYTES, REFUSAL, Server, protocols
+from .serving.hosts import Hosts
+from .serving.server import MAX_HEAD_BYTES, Server, protocols
 from .websocket.channel_subscription import PeerChannel
 from .websocket.session import Session
 
 log = logging.getLogger(__name__)
-_refused = LogRate(log)
 _cut_off = LogRate(log)
-_denied = LogRate(log)
 
 BACKLOG = 128
 MAX_CLIENTS = 1_000
@@ -111,7 +102,7 @@ class HttpDoor:
         self._peer = peer
         self._tls = tls
         self._handshakes = handshakes_of(tls, "HTTP")
-        self._hosts = Hosts(host, names, origins, scheme=self._scheme)
+        hosts = Hosts(host, names, origins, scheme=self._scheme)
         self._advertise = None if advertise is None else check_advertised(advertise)
         self._connections = Connections(self._ended)
         unread = Pool(UNREAD_BYTES)
@@ -131,10 +122,16 @@ class HttpDoor:
         self._group = asyncio.TaskGroup()
         self._lost = 0
         """Clients that ended without a goodbye, or did not read."""
-        self._refusals = 0
+        self._gate = Gate(
+            application(operations(self._services), self._serve_websocket),
+            hosts,
+            self._authentication,
+            self._services.clients,
+            peer.spans,
+        )
         http, websocket = protocols(self._connections, self._handshakes)
         config = uvicorn.Config(
-            self._gate(self._for_pages(self._authenticated(application(operations(self._services), self._serve_websocket)))),
+            self._gate,
             log_config=None,
             http=http,
             ws=websocket,
@@ -222,7 +219,7 @@ class HttpDoor:
             Count("http_clients_lost", self._lost),
             Count("http_connections_refused", self._connections.refused),
             Count("http_handshakes_failed", self._handshakes.failed),
-            Count("http_requests_refused", self._refusals),
+            Count("http_requests_refused", self._gate.refused),
             Count("http_token_file_stale", int(self._tokens is not None and self._tokens.is_stale)),
             Count("http_tokens_refused", self._authentication.refused),
         ]
@@ -260,70 +257,6 @@ class HttpDoor:
         self._lost += not connection.is_websocket
         _cut_off.warning("a client at %s is cut off: it %s", connection.client, died_of, client=connection.client)
 
-    def _for_pages(self, application: ASGIApp) -> ASGIApp:
-        """Tells browsers which pages of other origins may read answers (https://fetch.spec.whatwg.org/#http-cors-protocol). These
-        are to show tokens, and no cookies."""
-        if not self._hosts.origins:
-            return application
-        return CORSMiddleware(
-            application,
-            allow_origins=sorted(self._hosts.origins),
-            allow_methods=["GET", "POST", "PUT", "DELETE"],
-            allow_headers=["authorization", "content-type", "last-event-id"],
-            expose_headers=["gsg-complete", "location", "retry-after"],
-        )
-
-    def _authenticated(self, application: Starlette) -> ASGIApp:
-        """Serves whoever shows no token, where none is needed, or a right one."""
-
-        async def authenticated(scope: Scope, receive: Receive, send: Send) -> None:
-            try:
-                principal = self._authentication.principal(scope["headers"], scope.get("subprotocols", ()))
-                if principal == NOBODY and scope["type"] == "websocket":
-                    raise AccessDenied(f"the WebSocket takes a token, and none was shown; {SHOW_ONE}", needs_token=True)
-            except AccessDenied as error:
-                host, port = scope.get("client") or ("nowhere", 0)
-                _denied.warning("a client at %s is not let in: %s", show(host, port), error, client=host)
-                await _answer_instead(problem_of(error), scope, receive, send)
-                return
-            set_principal(scope, principal)
-            await application(scope, receive, send)
-
-        return authenticated
-
-    def _gate(self, application: ASGIApp) -> ASGIApp:
-        async def gate(scope: Scope, receive: Receive, send: Send) -> None:
-            refusal = self._refusal(scope)
-            if refusal is None:
-                with self._within_trace(scope):
-                    await application(scope, receive, send)
-                return
-            self._refusals += 1
-            host, port = scope.get("client") or ("nowhere", 0)
-            client = show(host, port)
-            _refused.warning("a client at %s is refused: %s", client, refusal.reason, client=client)
-            response = PlainTextResponse(f"{refusal.reason}\n", refusal.status, headers={"connection": "close"})
-            await _answer_instead(response, scope, receive, send)
-
-        return gate
-
-    def _within_trace(self, scope: Scope) -> contextlib.AbstractContextManager[None]:
-        """What a request publishes belongs to the trace that its headers name, if they do (https://www.w3.org/TR/trace-context/)."""
-        if scope["type"] == "http" and self._peer.spans.are_made:
-            headers = dict(scope["headers"])
-            if (parent := headers.get(b"traceparent")) is not None:
-                return self._peer.spans.within(parent.decode("latin-1"), headers.get(b"tracestate", b"").decode("latin-1"))
-        return contextlib.nullcontext()
-
-    def _refusal(self, scope: Scope) -> Refusal | None:
-        problem = scope["state"].get(REFUSAL)
-        if problem is not None:
-            return Refusal(503, problem)
-        refusal = self._hosts.refusal(scope["raw_path"], scope["headers"])
-        if refusal is None and scope["type"] == "websocket" and self._services.clients.refusal:
-            return Refusal(503, self._services.clients.refusal)
-        return refusal
-
     async def _serve_websocket(self, websocket: WebSocket) -> None:
         services, principal = self._services, principal_of(websocket.scope)
         with services.clients.one_more(principal, is_stream=False) as place:
@@ -340,12 +273,3 @@ class HttpDoor:
             )
             await session.serve()
             self._lost += session.lost
-
-
-async def _answer_instead(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request, or refuse a WebSocket, with this."""
-    if scope["type"] == "http":
-        await response(scope, receive, send)
-        return
-    with contextlib.suppress(WebSocketDisconnect, RuntimeError):  # it has left
-        await WebSocket(scope, receive, send).send_denial_response(response)

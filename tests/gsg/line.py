@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import dht
 from gsg.wire.exchange import PeerLink
-from gsg.wire.messages import AskPassed, Event, Message, Passed
+from gsg.wire.messages import AskPassed, Event, Happened, Message, Passed
 
 
 class Line(PeerLink):
@@ -46,17 +46,8 @@ class Line(PeerLink):
 class NoEvents:
     """Who hears of the events that lines bring, where nobody looks at them."""
 
-    def tell_all(
-        self,
-        link: PeerLink,
-        publisher: bytes,
-        events: Sequence[Event],
-        feeds: Sequence[Sequence[int]],
-        trace: bytes | None = None,
-    ) -> None:
+    def tell_all(self, link: PeerLink, message: Happened) -> None:
         pass
 
-    def hold(
-        self, link: PeerLink, publisher: bytes, event: Event, feeds: Sequence[int], trace: bytes | None = None
-    ) -> Callable[[], None]:
+    def hold(self, link: PeerLink, message: Happened, event: Event, feeds: Sequence[int]) -> Callable[[], None]:
         return lambda: None

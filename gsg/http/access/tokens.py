@@ -20,8 +20,9 @@ import stat
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
+from ...doors.file_state import state_of
 from ...errors import BadText, LocalError, reason
 from ...tuples.audiences import Audience, audience_of
 from .principals import Principal, Role
@@ -129,7 +130,7 @@ class TokenFile:
         self.path = path
         self.is_stale = False
         """Whether the file says something else than what holds, since that cannot be read."""
-        self._seen = _state_of(path)
+        self._seen = state_of(path)
         """The file as it was when it was looked at last, before it was read."""
         self._is_empty = False
         """Whether it had no token then."""
@@ -141,7 +142,7 @@ class TokenFile:
     def refresh(self) -> None:
         """Read it again if it has changed. One that cannot be read is logged, once for each change, and leaves what it said before;
         one that has no token at two looks lets nobody in."""
-        state = _state_of(self.path)
+        state = state_of(self.path)
         if state == self._seen and not self._is_empty:
             return
         # What is written between this and reading is seen at the next look.
@@ -166,18 +167,6 @@ class TokenFile:
 
 class _NoTokens(LocalError):
     """A file that says nothing."""
-
-
-_State: TypeAlias = tuple[int, int, int] | None
-
-
-def _state_of(path: Path) -> _State:
-    """By which a file is told from what it was; None where it is not there."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _load(path: Path) -> Tokens:

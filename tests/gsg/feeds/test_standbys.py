@@ -28,7 +28,7 @@ from gsg.rendezvous.broken_links import BACK_S
 from gsg.tuples.features import Key, key
 from gsg.tuples.terms import Symbol, Tuple
 from gsg.wire.exchange import PeerLink
-from gsg.wire.messages import Event
+from gsg.wire.messages import Event, Happened
 
 SAID = Symbol("said")
 SAYINGS: rete.Template[Tuple] = rete.Template((SAID, None))  # type: ignore[arg-type]  # constants are terms
@@ -216,11 +216,9 @@ def test_who_subscribed_after_an_event_does_not_hear_of_it_when_its_rendezvous_d
         events = subscriber._parts.subscriber.feeds.events
         tell_all = events.tell_all
 
-        def tell(
-            link: PeerLink, publisher: bytes, some: Sequence[Event], feeds: Sequence[Sequence[int]], trace: bytes | None
-        ) -> None:
-            told.extend(event.late_s for event in some)
-            tell_all(link, publisher, some, feeds, trace)
+        def tell(link: PeerLink, message: Happened) -> None:
+            told.extend(event.late_s for event in message.events)
+            tell_all(link, message)
 
         monkeypatch.setattr(events, "tell_all", tell)
 

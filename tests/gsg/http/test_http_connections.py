@@ -357,7 +357,7 @@ async def test_pages_of_other_sites_are_not_let_in(door: HttpDoor, origin: str, 
 
     assert refused.value.response.status_code == 403
     await still_serves(door)
-    assert [record.name for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == ["gsg.http.door"]
+    assert [record.name for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == ["gsg.http.gate"]
 
 
 async def test_pages_of_the_peer_itself_are_let_in(door: HttpDoor) -> None:

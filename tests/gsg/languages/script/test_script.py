@@ -18,7 +18,6 @@ from gsg.languages.script import parse, parse_query, write_insert
 from gsg.tuples.terms import IRI, XSD, BlankNode, Compound, List, Literal, Symbol, Term, Variable, fact, literal, term
 
 SEED = Path(__file__).resolve().parents[5] / "shared" / "seeds" / "001_6077f5359eb823b0.txt"
-DOCUMENT = Path(__file__).resolve().parents[4] / "docs" / "script.md"
 
 FIGURE_2 = """
 SUBSCRIBE {
@@ -477,25 +476,3 @@ def test_any_text_is_parsed_or_answered_by_its_place(text: str) -> None:
         assert 1 <= error.line <= len(lines)
         assert 1 <= error.column <= len(lines[error.line - 1]) + 1
         assert str(error).encode()
-
-
-def examples() -> list[str]:
-    pages = [DOCUMENT, DOCUMENT.parents[1] / "examples" / "README.md", DOCUMENT.parents[1] / "README.md"]
-    return [text for page in pages for text in re.findall(r"```gsg\n(.*?)```", page.read_text("utf-8"), re.DOTALL)]
-
-
-@pytest.mark.parametrize("text", examples())
-def test_the_examples_of_the_documents_are_right(text: str) -> None:
-    assert parse(text)
-
-
-def mistakes() -> list[tuple[str, str]]:
-    return re.findall(r"```gsg-mistake\n(.*?)```\n+```text\n(.*?)```", DOCUMENT.read_text("utf-8"), re.DOTALL)
-
-
-@pytest.mark.parametrize(("text", "answer"), mistakes())
-def test_the_mistakes_of_the_document_are_answered_as_it_says(text: str, answer: str) -> None:
-    with pytest.raises(BadText) as caught:
-        parse(text)
-
-    assert str(caught.value) == answer.rstrip("\n")
