@@ -177,6 +177,24 @@ export interface Channel {
   report(): Promise<Record<string, unknown>>;
 }
 
+/** A Rete network as it is now. A node has the same id in the next answer while the same queries use it. */
+export interface Network {
+  nodes: {
+    id: number;
+    /** The class of the node, "AlphaMemory" or "Query". */
+    kind: string;
+    title: string;
+    text: string;
+    level: number;
+    /** How many of `unit` it holds; null where it keeps nothing. */
+    count: number | null;
+    unit: "tuple" | "token" | "row";
+    bytes: number;
+    subscriptions: number[];
+  }[];
+  edges: { source: number; target: number; kind: "tokens" | "facts" | "asks" | "rows" }[];
+}
+
 /** A client of one peer at a time. Made by `connect`. */
 export interface Client {
   readonly state: State;
@@ -193,6 +211,7 @@ export interface Client {
   subscriptions(): Promise<Record<string, unknown>[]>;
   report(): Promise<Record<string, unknown>[]>;
   drawing(subscription?: number | null): Promise<string>;
+  network(subscription?: number | null): Promise<Network>;
   topics(): Promise<Map<string, number>>;
   topic(name: string): Topic;
   /** Ask something that has no method; what the peer answers (docs/protocol.md). */

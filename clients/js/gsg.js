@@ -121,6 +121,11 @@ export class Client {
     return (await this.ask({ type: "ask_drawing", subscription })).svg;
   }
 
+  /** The same as data: nodes with what they hold now, and edges. */
+  async network(subscription = null) {
+    return (await this.ask({ type: "ask_network", subscription })).network;
+  }
+
   /** The topics that the peer knows of, and how many members each has, about. */
   async topics() {
     const { topics } = await this.ask({ type: "ask_topics" });

@@ -6,36 +6,20 @@ is room. The picture is SVG without scripts or fonts of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
-import rete
-from rete import algebra
-from rete.inspect import end_of, nodes_of
-from rete.operators.join import Join, Node, Root
-from rete.operators.operator import Operator
-
-from ..errors import LocalError
-from ..languages.notation import NODES, alpha_text, is_negated, naming, node_detail
-from ..tuples.escaping import one_line
 from .explanations import number_text
+from .network_view import NetworkEdge, NetworkNode, NetworkView
 
-if TYPE_CHECKING:
-    import networkx
-
-MAX_NODES = 400
-"""Nodes that one picture shows; a network with more is refused, since nobody could read it."""
 LINE_CHARACTERS = 34
-LINES = 3
+LINES = 8
 """Lines of the text that says what a node does; the rest is in its tooltip."""
 CHARACTER, LINE, PAD = 7.3, 16, 9
 GAP_X, GAP_Y, MARGIN = 28, 46, 24
 SWEEPS = 6
-NAMED = 6
-"""Subscriptions of one template whose numbers stand in the box of their rows."""
 
 _COLOURS = {
     "AlphaMemory": ("#eef4fb", "#5b84b1"),
@@ -81,42 +65,17 @@ class _Box:
         return self.x + self.width / 2
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A subscription whose network is drawn: by what number and text it is known, and the tree that its nodes are named by."""
-
-    production: rete.Production
-    number: int
-    text: str
-    tree: algebra.Algebra
-
-
-def draw(graph: networkx.DiGraph, *, counts: bool = True, shown: Iterable[Shown] = ()) -> str:
-    """The picture of a graph of :func:`rete.inspect.graph`; ``counts``: with what each node holds; ``shown``: whose it is, where
-    that is known. Raises LocalError for one too large."""
-    if len(graph) > MAX_NODES:
-        raise LocalError(
-            f"the network has {len(graph):,} nodes, and a picture shows at most {MAX_NODES}; name a subscription, or a query"
-        )
-    # Names that the languages make up may be the same in several queries, and mean something else: each node has those of its own.
-    trees: dict[Node, algebra.Algebra] = {}
-    ends: dict[object, list[Shown]] = {}
-    for one in shown:
-        ends.setdefault(end_of(one.production), []).append(one)
-        for node in nodes_of(one.production):
-            trees.setdefault(node, one.tree)
-    boxes = {}
-    for number, data in graph.nodes(data=True):
-        tree = trees.get(data.get("node"))
-        with nullcontext() if tree is None else naming(tree):
-            boxes[number] = _box(number, data, ends.get(data.get("end"), ()), counts=counts)
+def draw(network: NetworkView, *, counts: bool = True) -> str:
+    """The picture of a network; ``counts``: with what each node holds."""
+    boxes = {node.id: _box(node, counts=counts) for node in network.nodes}
+    edges = _Edges(network.edges)
     memories = [box for box in boxes.values() if box.kind == "AlphaMemory"]
     levels = sorted({box.level for box in boxes.values() if box.kind != "AlphaMemory"})
     layers = [[box for box in boxes.values() if box.kind != "AlphaMemory" and box.level == level] for level in levels]
-    _order(graph, layers, boxes)
+    _order(edges, layers, boxes)
     left = MARGIN + max((box.width for box in memories), default=0.0) + (3 * GAP_X if memories else 0)
-    _place(graph, layers, boxes, left)
-    _place_memories(graph, memories, boxes)
+    _place(edges, layers, boxes, left)
+    _place_memories(edges, memories, boxes)
     width = max((box.x + box.width for box in boxes.values()), default=0.0) + MARGIN
     height = max((box.y + box.height for box in boxes.values()), default=0.0) + MARGIN
     parts = [
@@ -127,33 +86,25 @@ def draw(graph: networkx.DiGraph, *, counts: bool = True, shown: Iterable[Shown]
         '<defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" style="fill:#8a8a8a;stroke:none"/></marker></defs>',
     ]
-    parts += [_edge(boxes[one], boxes[other], kind) for one, other, kind in graph.edges(data="kind")]
+    parts += [_edge(boxes[edge.source], boxes[edge.target], edge.kind) for edge in network.edges]
     parts += [_shape(box) for box in boxes.values()]
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _box(number: int, data: dict[str, Any], shown: Sequence[Shown], *, counts: bool) -> _Box:  # Any: a graph's attributes
-    kind = data["kind"]
-    if kind == "AlphaMemory":
-        title, detail, count = "alpha memory", alpha_text(data["alpha"]), number_text(data["facts"], "tuple")
-    elif kind == "Query":
-        queries = data["queries"]
-        title, detail, count = "query" if queries == 1 else f"{queries:,} queries", "", number_text(data["rows"], "row")
-        if shown:
-            named = ", ".join(str(one.number) for one in shown[:NAMED]) + (", …" if len(shown) > NAMED else "")
-            title, detail = f"subscription{'' if len(shown) == 1 else 's'} {named}", " ".join(shown[0].text.split())
-    else:
-        node = data["node"]
-        title = "join" if isinstance(node, Join) else NODES.get(kind, kind)
-        title = "NOT" if is_negated(node) else title
-        detail, count = node_detail(node), number_text(data["tokens"], "token") if _keeps_tokens(node) else ""
-    detail = one_line(detail)  # SVG is XML, which has no control characters
-    return _Box(number, kind, title, detail, _wrapped(detail), count if counts else "", data["level"])
+class _Edges:
+    """Which nodes are joined, both ways."""
+
+    def __init__(self, edges: Iterable[NetworkEdge]) -> None:
+        self.into: Mapping[int, list[int]] = defaultdict(list)
+        self.out_of: Mapping[int, list[int]] = defaultdict(list)
+        for edge in edges:
+            self.out_of[edge.source].append(edge.target)
+            self.into[edge.target].append(edge.source)
 
 
-def _keeps_tokens(node: Node) -> bool:
-    """Whether a count of tokens says something: a node that passes them on keeps none."""
-    return node.remembers if isinstance(node, Operator) else not isinstance(node, Root)
+def _box(node: NetworkNode, *, counts: bool) -> _Box:
+    count = number_text(node.count, node.unit) if counts and node.count is not None else ""
+    return _Box(node.id, node.kind, node.title, node.text, _wrapped(node.text), count, node.level)
 
 
 def _wrapped(text: str) -> list[str]:
@@ -170,13 +121,13 @@ def _wrapped(text: str) -> list[str]:
     return lines if len(lines) <= LINES else [*lines[: LINES - 1], lines[LINES - 1][: LINE_CHARACTERS - 1] + "…"]
 
 
-def _neighbours(graph: networkx.DiGraph, number: int, boxes: dict[int, _Box], *, above: bool) -> list[_Box]:
-    found = graph.predecessors(number) if above else graph.successors(number)
+def _neighbours(edges: _Edges, number: int, boxes: dict[int, _Box], *, above: bool) -> list[_Box]:
+    found = edges.into[number] if above else edges.out_of[number]
     level = boxes[number].level
     return [boxes[one] for one in found if boxes[one].kind != "AlphaMemory" and (boxes[one].level < level) == above]
 
 
-def _order(graph: networkx.DiGraph, layers: list[list[_Box]], boxes: dict[int, _Box]) -> None:
+def _order(edges: _Edges, layers: list[list[_Box]], boxes: dict[int, _Box]) -> None:
     """Sort each layer by the mean place of what is above, then below, a few times: fewer lines cross."""
     for sweep in range(SWEEPS):
         down = sweep % 2 == 0
@@ -184,19 +135,19 @@ def _order(graph: networkx.DiGraph, layers: list[list[_Box]], boxes: dict[int, _
         for layer in layers if down else layers[::-1]:
 
             def mean(box: _Box, *, down: bool = down, places: dict[int, int] = places) -> float:
-                near = [places[one.number] for one in _neighbours(graph, box.number, boxes, above=down)]
+                near = [places[one.number] for one in _neighbours(edges, box.number, boxes, above=down)]
                 return sum(near) / len(near) if near else places[box.number]
 
             layer.sort(key=mean)
             places.update({box.number: place for place, box in enumerate(layer)})
 
 
-def _place(graph: networkx.DiGraph, layers: list[list[_Box]], boxes: dict[int, _Box], left: float) -> None:
+def _place(edges: _Edges, layers: list[list[_Box]], boxes: dict[int, _Box], left: float) -> None:
     y = float(MARGIN)
     for layer in layers:
         x = left
         for box in layer:
-            near = _neighbours(graph, box.number, boxes, above=True)
+            near = _neighbours(edges, box.number, boxes, above=True)
             wanted = sum(one.middle for one in near) / len(near) - box.width / 2 if near else x
             box.x = x = max(x, wanted)
             box.y = y
@@ -204,9 +155,9 @@ def _place(graph: networkx.DiGraph, layers: list[list[_Box]], boxes: dict[int, _
         y += max(box.height for box in layer) + GAP_Y
 
 
-def _place_memories(graph: networkx.DiGraph, memories: list[_Box], boxes: dict[int, _Box]) -> None:
+def _place_memories(edges: _Edges, memories: list[_Box], boxes: dict[int, _Box]) -> None:
     """Each at the height of the first join that looks into it, or below the one before."""
-    joins = {box.number: sorted(boxes[join].y for join in graph.successors(box.number)) for box in memories}
+    joins = {box.number: sorted(boxes[join].y for join in edges.out_of[box.number]) for box in memories}
     y = float(MARGIN)
     for box in sorted(memories, key=lambda box: joins[box.number][:1]):
         box.x = MARGIN

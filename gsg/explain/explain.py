@@ -122,11 +122,12 @@ def draw_query(query: Query) -> str:
     from rete.inspect import graph
 
     from .drawing import draw
+    from .network_view import Shown, view_of
 
     network = rete.Network(lambda _: (), is_hollow=True)
-    enter(network, query.bound(), lambda _: None)
-    with naming(tree_of(query)):
-        return draw(graph(network), counts=False)
+    production = enter(network, query.bound(), lambda _: None)
+    shown = Shown(production, None, part_text(query.bound().body), tree_of(query))
+    return draw(view_of(graph(network), [shown]), counts=False)
 
 
 # Why a row holds.

@@ -27,6 +27,7 @@ import msgspec
 
 from .. import errors
 from ..explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
+from ..explain.network_view import NetworkView
 from ..languages.query import MAX_TOKENS
 from ..subscriptions.backlog import LIMIT, Overflow
 from ..tuples.features import Key
@@ -134,6 +135,12 @@ class AskWhy(_Message, tag=9, frozen=True):
 
 class AskDrawing(_Message, tag=20, frozen=True):
     """A picture of the peer's network, or of the part that a subscription uses."""
+
+    subscription: int | None = None
+
+
+class AskNetwork(_Message, tag=50, frozen=True):
+    """The peer's network as data, or the part that a subscription uses."""
 
     subscription: int | None = None
 
@@ -293,6 +300,12 @@ class Drawing(_Message, tag=22, frozen=True):
     svg: str
 
 
+class Network(_Message, tag=51, frozen=True):
+    """A network."""
+
+    network: NetworkView
+
+
 class Keys(_Message, tag=24, frozen=True):
     """Each key that was asked about, as this peer sees it."""
 
@@ -382,6 +395,7 @@ Request: TypeAlias = (
     | AskHoldings
     | AskWhy
     | AskDrawing
+    | AskNetwork
     | AskKeys
     | AskDoors
     | ChannelRequest
@@ -389,7 +403,7 @@ Request: TypeAlias = (
 )
 OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended | Events | TopicEvents
 """What the peer tells of a subscription that it has made."""
-Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Keys | ChannelReport | Topics | Doors
+Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Network | Keys | ChannelReport | Topics | Doors
 Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer
 
 

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import rete
 from rete import algebra
 from rete.algebra import Aggregate, Computation, Order, PathStep, Test
+from rete.compile.substitution import conditions_of
 from rete.functions import with_names
 from rete.operators.exists import Existence
 from rete.operators.join import Join, Node
@@ -25,6 +27,9 @@ from .expressions.tree import Call, Constant, Expression, Fresh, Name
 _INFIX = {"||", "&&", "=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "IN", "NOT IN"}
 
 
+_Looked: TypeAlias = tuple[rete.Template[Any], rete.Window | None]  # Any: terms
+"""What a condition looks for, whatever it calls what it finds."""
+
 _MADE_UP: ContextVar[Mapping[str, str]] = ContextVar("_MADE_UP", default=MappingProxyType({}))
 
 
@@ -36,6 +41,24 @@ def naming(tree: algebra.Algebra) -> Iterator[None]:
         yield
     finally:
         _MADE_UP.reset(token)
+
+
+_WRITTEN: ContextVar[Mapping[_Looked, rete.Condition]] = ContextVar("_WRITTEN", default=MappingProxyType({}))
+
+
+@contextmanager
+def written_as(tree: algebra.Algebra) -> Iterator[None]:
+    """While the alpha memories of this tree, and the joins that look into them, are shown by its conditions, with their variables;
+    but for those that several of its conditions look into."""
+    found: dict[_Looked, rete.Condition | None] = {}
+    for condition in conditions_of(tree):
+        looked = condition.template, condition.window
+        found[looked] = None if looked in found else condition
+    token = _WRITTEN.set({looked: condition for looked, condition in found.items() if condition is not None})
+    try:
+        yield
+    finally:
+        _WRITTEN.reset(token)
 
 
 def _aggregates(tree: algebra.Algebra) -> Iterator[tuple[str, str]]:
@@ -91,7 +114,11 @@ def _window_text(window: rete.Window | None) -> str:
 
 
 def alpha_text(alpha: rete.AlphaSpec) -> str:
-    """What an alpha memory holds: constants, ``*`` where anything may stand, tests."""
+    """What an alpha memory holds: constants, ``*`` where anything may stand, tests (see :func:`written_as`)."""
+    written = _WRITTEN.get().get((alpha.template, alpha.window))
+    if written is not None:
+        with_tests = "".join(f" with {test_text(test)}" for test in tests_of(alpha, written))
+        return condition_text(written) + with_tests
     template = alpha.template
     repeated = {later: first for first, later in template.same}
     items = [
@@ -266,8 +293,12 @@ def node_text(node: object) -> str:
 def node_detail(node: Node) -> str:
     """What a node of the network does, where its kind does not say it all."""
     if isinstance(node, Join):
-        places = list(zip(node.spec.token_key, node.spec.fact_key, strict=True))
-        on = ", ".join(f"position {position} = column {column}" for column, position in places)
+        written = _WRITTEN.get().get((node.spec.alpha.template, node.spec.alpha.window))
+        if written is not None:
+            on = ", ".join(term_text(written.pattern[position]) for position in node.spec.fact_key)
+        else:
+            places = zip(node.spec.token_key, node.spec.fact_key, strict=True)
+            on = ", ".join(f"position {position} = column {column}" for column, position in places)
         return f"{alpha_text(node.spec.alpha)} {f'on {on}' if on else ''}".strip()
     match type(node).__name__, getattr(node, "made_with", None):
         case "Selection", (test, _):

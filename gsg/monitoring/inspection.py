@@ -9,9 +9,10 @@ from functools import partial
 import rete
 from rete.inspect import graph
 
-from ..explain.drawing import Shown, draw
+from ..explain.drawing import draw
 from ..explain.explain import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
 from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
+from ..explain.network_view import NetworkView, Shown, view_of
 from ..interleaving import in_thread
 from ..languages import as_long_as, read_query
 from ..languages.notation import part_text
@@ -122,11 +123,14 @@ class Inspection:
         return lambda condition: facts.get((condition.template, condition.window), [])
 
     def drawing(self, number: int | None = None) -> str:
-        """The network of one subscription, or of all, as SVG. Raises LocalError for a number that there is not, or for too many
-        nodes."""
+        """The network of one subscription, or of all, as SVG. Raises as :meth:`network`."""
+        return draw(self.network(number))
+
+    def network(self, number: int | None = None) -> NetworkView:
+        """The network of one subscription, or of all. Raises LocalError for a number that there is not, or for too many nodes."""
         made = list(self._subscriptions) if number is None else [self._subscriptions[number]]
-        drawn = graph(self._subscriber.networks(), None if number is None else [one.production for one in made])
-        return draw(drawn, shown=(Shown(one.production, one.number, _text(one), tree_of(one.query)) for one in made))
+        seen = graph(self._subscriber.networks(), None if number is None else [one.production for one in made])
+        return view_of(seen, (Shown(one.production, one.number, _text(one), tree_of(one.query)) for one in made))
 
     @staticmethod
     def _holding(made: StandingQuery) -> Holding:

@@ -111,6 +111,7 @@ class Client:
     why = blocking(AsyncClient.why)
     why_not = blocking(AsyncClient.why_not)
     drawing = blocking(AsyncClient.drawing)
+    network = blocking(AsyncClient.network)
 
     def subscribe(
         self,

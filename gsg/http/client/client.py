@@ -16,6 +16,7 @@ from typing import Self, TypeAlias
 
 from ...errors import PeerMisbehaved, Refused
 from ...explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
+from ...explain.network_view import NetworkView
 from ...languages import blocks, parse_script
 from ...languages.query import MAX_TOKENS
 from ...languages.rows import Row
@@ -32,6 +33,7 @@ from ..protocol import (
     AskDrawing,
     AskHoldings,
     AskKeys,
+    AskNetwork,
     AskReport,
     AskWhy,
     Done,
@@ -41,6 +43,7 @@ from ..protocol import (
     Holdings,
     Insert,
     Keys,
+    Network,
     Notify,
     Reasons,
     Report,
@@ -219,6 +222,10 @@ class AsyncClient:
     async def drawing(self, subscription: int | None = None) -> str:
         """The network of the peer, or the part of it that a subscription uses, as SVG."""
         return (await self._connection.ask(AskDrawing(self._connection.next_number(), subscription), Drawing)).svg
+
+    async def network(self, subscription: int | None = None) -> NetworkView:
+        """The same as data."""
+        return (await self._connection.ask(AskNetwork(self._connection.next_number(), subscription), Network)).network
 
     async def _reasons(self, subscription: int, row: Mapping[str, object], *, refused: bool) -> Reasons:
         bound = row if isinstance(row, Row) else Row(row)

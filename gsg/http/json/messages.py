@@ -355,6 +355,7 @@ ANSWERS: Final[Mapping[type[Struct], tuple[type[Struct], ...]]] = {
     protocol.AskHoldings: (protocol.Holdings,),
     protocol.AskWhy: (protocol.Reasons,),
     protocol.AskDrawing: (protocol.Drawing,),
+    protocol.AskNetwork: (protocol.Network,),
     protocol.AskKeys: (protocol.Keys,),
     protocol.PublishEvents: (protocol.Done,),
     protocol.SubscribeEvents: (protocol.Subscribed, protocol.Events, protocol.Dropped, protocol.Ended),

@@ -34,6 +34,7 @@ from ..protocol import (
     AskDrawing,
     AskHoldings,
     AskKeys,
+    AskNetwork,
     AskReport,
     AskTopics,
     AskWhy,
@@ -46,6 +47,7 @@ from ..protocol import (
     Holdings,
     Insert,
     Keys,
+    Network,
     Notify,
     PublishEvents,
     Publishing,
@@ -84,7 +86,7 @@ LEAVE_S = 1.0
 MAX_REASON_BYTES = 120
 """Of a close frame, 123 at most (RFC 6455, section 5.5)."""
 
-_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys, AskChannel, AskTopics)
+_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskNetwork, AskKeys, AskChannel, AskTopics)
 """Requests whose answers may be long: of one client, one is answered at a time."""
 
 
@@ -256,6 +258,9 @@ class Session:
             case AskDrawing():
                 await self._peer.inside.until_free()
                 return Drawing(number, self._peer.inside.drawing(request.subscription))
+            case AskNetwork():
+                await self._peer.inside.until_free()
+                return Network(number, self._peer.inside.network(request.subscription))
             case AskKeys():
                 most = MAX_KEYS_FOUND if request.find else MAX_KEYS
                 if len(request.keys) > most:

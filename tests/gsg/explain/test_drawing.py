@@ -7,10 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-import gsg.explain.drawing
+import gsg.explain.network_view
 from gsg import LocalError, Space
-from gsg.explain.drawing import Shown, draw
+from gsg.explain.drawing import draw
 from gsg.explain.explain import draw_query, tree_of
+from gsg.explain.network_view import Shown, view_of
 from gsg.languages import parse_query
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -49,7 +50,7 @@ def test_every_node_is_drawn_once_and_over_no_other() -> None:
         space.subscribe(text, language)
     graph = space.graph()
 
-    svg = draw(graph)
+    svg = draw(view_of(graph))
 
     ids = [node.attrib["id"] for node in ElementTree.fromstring(svg).iter(f"{SVG}g")]
     assert sorted(ids) == sorted(f"n{number}" for number in graph)
@@ -73,11 +74,24 @@ def test_texts_stay_inside_their_boxes_and_are_escaped() -> None:
     svg = draw_query(parse_query('(?x, "a < b & c", ?y), (?y, ^is, "]]>")'))
 
     root = ElementTree.fromstring(svg)
-    assert '(*, "a < b & c", *)' in [text.text for text in root.iter(f"{SVG}text")]
+    assert '(?x, "a < b & c", ?y)' in [text.text for text in root.iter(f"{SVG}text")]
     for node in root.iter(f"{SVG}g"):
         rect = node.find(f"{SVG}rect")
         assert rect is not None
         assert all(len(text.text or "") * 7.2 < float(rect.attrib["width"]) for text in node.iter(f"{SVG}text"))
+
+
+def test_a_query_shown_alone_has_its_own_names_and_all_of_its_constants() -> None:
+    long = "http://example.org/film/"
+    text = f"SELECT ?a {{ ?f <{long}directedBy> ?a . ?f <{long}starring> ?b FILTER(?b != 7) ?f <{long}starring> ?c }}"
+    root = ElementTree.fromstring(draw_query(parse_query(text, "sparql")))
+
+    nodes = ["".join(text.text or "" for text in node.iter(f"{SVG}text")) for node in root.iter(f"{SVG}g")]
+    assert f"alpha memory(?f,<{long}directedBy>,?a)" in [
+        node.replace(" ", "").replace("alphamemory", "alpha memory") for node in nodes
+    ]
+    # Two conditions look into one memory, so it has the names of neither.
+    assert any(f"(*,<{long}starring>,*)" in node.replace(" ", "") for node in nodes)
 
 
 def test_characters_that_xml_does_not_have_are_shown_as_scripts_write_them() -> None:
@@ -92,7 +106,7 @@ def test_a_node_that_keeps_no_tokens_shows_no_count_and_a_group_its_aggregates()
     space = Space()
     space.subscribe("SUBSCRIBE ?y, COUNT(?x) AS ?n { (?x, ^on, ?y) } HAVING ?n > 2")
 
-    svg = draw(space.graph())
+    svg = draw(view_of(space.graph()))
 
     nodes = ElementTree.fromstring(svg).iter(f"{SVG}g")
     shown = {node.attrib["data-kind"]: [text.text for text in node.iter(f"{SVG}text")] for node in nodes}
@@ -115,7 +129,7 @@ def test_a_picture_of_several_subscriptions_says_whose_rows_are_whose_and_names_
         if one._production is not None
     ]
 
-    root = ElementTree.fromstring(draw(space.graph(), shown=shown))
+    root = ElementTree.fromstring(draw(view_of(space.graph(), shown)))
 
     nodes = [(node.attrib["data-kind"], [text.text for text in node.iter(f"{SVG}text")]) for node in root.iter(f"{SVG}g")]
     assert sorted(str(lines[1]) for kind, lines in nodes if kind == "Selection") == ["COUNT(?q) > 1", "SUM(?a) < 9"]
@@ -126,11 +140,11 @@ def test_a_picture_of_several_subscriptions_says_whose_rows_are_whose_and_names_
 
 
 def test_what_nobody_could_read_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.explain.drawing, "MAX_NODES", 3)
+    monkeypatch.setattr(gsg.explain.network_view, "MAX_NODES", 3)
 
     with pytest.raises(LocalError, match="a picture shows at most 3; name a subscription, or a query"):
         draw_query(parse_query("(?x, ^on, ?y)"))
 
 
 def test_a_space_without_subscriptions_is_an_empty_picture() -> None:
-    assert boxes(draw(Space().graph())) == []
+    assert boxes(draw(view_of(Space().graph()))) == []
