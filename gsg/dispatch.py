@@ -31,6 +31,7 @@ from .rendezvous.fan_out.head_watch import HeadWatch
 from .rendezvous.fan_out.parts import PartFeed
 from .rendezvous.feed import AnyFeed, Feed
 from .rendezvous.interest import InterestLeases
+from .rendezvous.reached import reached_by
 from .rendezvous.rendezvous import Rendezvous
 from .rendezvous.time_slices import TimeSlices, Work
 from .replication.anti_entropy import AntiEntropy
@@ -69,7 +70,7 @@ from .wire.messages import (
     Resume,
     Snapshot,
 )
-from .wire.status_messages import AskStatus
+from .wire.status_messages import AskReached, AskStatus
 from .wire.topic_messages import Inject
 from .wire.waiting import WaitingLines
 
@@ -267,6 +268,8 @@ class Dispatch:
                     link.send(parts.heartbeats.answer(link, message))
                 case AskStatus():
                     parts.status.answer(link, message.request)
+                case AskReached():
+                    link.send(reached_by(parts.rendezvous, message.request, message.key, message.fact))
                 case TakePart():
                     link.send(parts.testbed.answer(link.contact, message))
                 case _ if isinstance(message, AnyTopicMessage):

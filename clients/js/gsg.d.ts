@@ -195,6 +195,23 @@ export interface Network {
   edges: { source: number; target: number; kind: "tokens" | "facts" | "asks" | "rows" }[];
 }
 
+/** By which keys a tuple goes, to whom. */
+export interface Route {
+  keys: {
+    position: number;
+    constant: string;
+    /** 160 bits in hexadecimal. */
+    key: string;
+    /** The primary first. */
+    holders: { id: string; host: string; port: number }[];
+    facts: number | null;
+    templates: number | null;
+    subscribers: { id: string; address: string; templates: number }[];
+    is_cut: boolean;
+    problem: string;
+  }[];
+}
+
 /** A client of one peer at a time. Made by `connect`. */
 export interface Client {
   readonly state: State;
@@ -212,6 +229,7 @@ export interface Client {
   report(): Promise<Record<string, unknown>[]>;
   drawing(subscription?: number | null): Promise<string>;
   network(subscription?: number | null): Promise<Network>;
+  route(pattern: (Term | null)[]): Promise<Route>;
   topics(): Promise<Map<string, number>>;
   topic(name: string): Topic;
   /** Ask something that has no method; what the peer answers (docs/protocol.md). */

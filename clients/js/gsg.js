@@ -126,6 +126,11 @@ export class Client {
     return (await this.ask({ type: "ask_network", subscription })).network;
   }
 
+  /** How a tuple would travel that is published at this peer: by its keys, to their rendezvous, to subscribers; null is anything. */
+  async route(pattern) {
+    return (await this.ask({ type: "ask_route", pattern: pattern.map((item) => (item === null ? null : encodeTerm(item))) })).route;
+  }
+
   /** The topics that the peer knows of, and how many members each has, about. */
   async topics() {
     const { topics } = await this.ask({ type: "ask_topics" });

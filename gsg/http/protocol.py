@@ -6,10 +6,10 @@ its first frame. Every request has a number of the client's choice and is answer
 for, with that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
 
     client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport, Explain, AskHoldings, AskWhy, AskDrawing,
-                        AskKeys, PublishEvents, SubscribeEvents, AskChannel, AskDoors
+                        AskNetwork, AskRoute, AskKeys, PublishEvents, SubscribeEvents, AskChannel, AskDoors
     peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; OutOfDate; Ended; Report,
-                        Explained, Holdings, Reasons, Drawing, Keys; of a channel Subscribed, then Events... ; ChannelReport;
-                        Doors, and again when they change
+                        Explained, Holdings, Reasons, Drawing, Network, Route, Keys; of a channel Subscribed, then
+                        Events... ; ChannelReport; Doors, and again when they change
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.tuples.terms`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a
 blank node, ``[4, lexical, datatype, language]`` a literal; strings and 64-bit integers are themselves. In a request, other
@@ -21,13 +21,13 @@ A message that is no request is answered Failed, with its number where it can be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, TypeAlias
 
 import msgspec
 
-from .. import errors
 from ..explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
 from ..explain.network_view import NetworkView
+from ..explain.tuple_route import TupleRoute
 from ..languages.query import MAX_TOKENS
 from ..subscriptions.backlog import LIMIT, Overflow
 from ..tuples.features import Key
@@ -52,8 +52,6 @@ MAX_LIMIT = 1_000_000
 """Differences that a subscription may ask the peer to keep for it unread; more is refused."""
 MAX_MAX_TOKENS = 100_000_000
 """The largest cap that a subscription may ask for; more is refused."""
-LONGEST_WAIT_S = 86_400.0
-"""What a peer says of when it would take something, at most; of more a client says that it cannot be said."""
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """The longest WebSocket message, both ways. A row that is longer ends its subscription, and an answer is Failed instead, with
 TooLarge; a longer request ends the connection with code 1009."""
@@ -143,6 +141,12 @@ class AskNetwork(_Message, tag=50, frozen=True):
     """The peer's network as data, or the part that a subscription uses."""
 
     subscription: int | None = None
+
+
+class AskRoute(_Message, tag=52, frozen=True):
+    """How would a tuple travel? None stands for anything."""
+
+    pattern: tuple[Said | None, ...]
 
 
 class AskKeys(_Message, tag=23, frozen=True):
@@ -306,6 +310,12 @@ class Network(_Message, tag=51, frozen=True):
     network: NetworkView
 
 
+class Route(_Message, tag=53, frozen=True):
+    """By which keys it would go, and to whom."""
+
+    route: TupleRoute
+
+
 class Keys(_Message, tag=24, frozen=True):
     """Each key that was asked about, as this peer sees it."""
 
@@ -396,6 +406,7 @@ Request: TypeAlias = (
     | AskWhy
     | AskDrawing
     | AskNetwork
+    | AskRoute
     | AskKeys
     | AskDoors
     | ChannelRequest
@@ -403,40 +414,5 @@ Request: TypeAlias = (
 )
 OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended | Events | TopicEvents
 """What the peer tells of a subscription that it has made."""
-Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Network | Keys | ChannelReport | Topics | Doors
+Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Network | Route | Keys | ChannelReport | Topics | Doors
 Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer
-
-
-_ATTRIBUTES = {
-    "BadText": ("line", "column", "source_line", "what"),
-    "Overrun": ("lost", "unread", "missing"),
-    "TooManyTokens": ("tokens", "limit"),
-    "Refused": ("again_s",),
-    "Unsupported": ("line", "column", "source_line"),
-}
-"""What errors say besides their text, by their kind: attributes of the error, and fields of Failed."""
-
-
-def failed(request: int, error: errors.GsgError) -> Failed:
-    """The message for an error."""
-    kind = type(error).__name__
-    return Failed(request, kind, error.problem if isinstance(error, errors.BadText) else str(error), **attributes_of(error))
-
-
-def attributes_of(error: errors.GsgError) -> dict[str, Any]:  # Any: whatever the attributes are
-    """What an error says besides its text."""
-    return {name: value for name in _ATTRIBUTES.get(type(error).__name__, ()) if (value := getattr(error, name))}
-
-
-def error_of(message: Failed) -> errors.GsgError:
-    """The error that a message tells of; the nearest class of ours where the peer knows kinds that we do not."""
-    kind = getattr(errors, message.kind, None)
-    if not isinstance(kind, type) or not issubclass(kind, errors.GsgError):
-        return errors.RemoteError(f"{message.kind}: {message.problem}")
-    told = {name: getattr(message, name) for name in _ATTRIBUTES.get(message.kind, ())}
-    if kind is errors.BadText:
-        # A request has one text, but for the report of a subscription, and events.
-        told["what"] = message.what if message.what in ("report", "event") else "subscription"
-    elif kind is errors.Refused and not 0 < message.again_s <= LONGEST_WAIT_S:
-        told["again_s"] = None
-    return kind(message.problem, **told)

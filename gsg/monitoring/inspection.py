@@ -6,13 +6,18 @@ import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from msgspec import structs
+
 import rete
 from rete.inspect import graph
 
+from ..errors import PeerUnreachable, Refused
 from ..explain.drawing import draw
 from ..explain.explain import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
 from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
 from ..explain.network_view import NetworkView, Shown, view_of
+from ..explain.tuple_route import RouteKey, TupleRoute
+from ..explain.tuple_route import Subscriber as Heard
 from ..interleaving import in_thread
 from ..languages import as_long_as, read_query
 from ..languages.notation import part_text
@@ -24,9 +29,10 @@ from ..rendezvous.rendezvous import Rendezvous
 from ..subscriptions.registry import SubscriptionRegistry
 from ..subscriptions.standing_query import StandingQuery
 from ..subscriptions.subscriber import Subscriber
-from ..tuples.features import Key, Load, Template
-from ..tuples.terms import Tuple, n3
-from ..wire.exchange import show
+from ..tuples.features import Key, Load, Template, short_key
+from ..tuples.terms import Term, Tuple, n3
+from ..wire.exchange import Exchange, show
+from ..wire.status_messages import AskReached, Reached
 
 
 class Inspection:
@@ -39,14 +45,15 @@ class Inspection:
         anchors: Anchors,
         holders: Holders,
         rendezvous: Rendezvous,
-        address: str,
+        exchange: Exchange,
     ) -> None:
         self._subscriber = subscriber
         self._subscriptions = subscriptions
         self._anchors = anchors
         self._holders = holders
         self._held = rendezvous.held
-        self._address = address
+        self._exchange = exchange
+        self._address = show(exchange.own.contact)
 
     async def load_at(self, template: Template, anchor: int) -> Load | None:
         """What lies with the rendezvous of one of a template's constants; None where it does not answer."""
@@ -96,6 +103,26 @@ class Inspection:
         key). Raises PeerUnreachable when the overlay cannot say."""
         found = await asyncio.gather(*map(self._holders.find_anew, keys)) if find else [()] * len(keys)
         return [HeldKey(len(self._held.under(key)), holders) for key, holders in zip(keys, found, strict=True)]
+
+    async def route(self, pattern: Sequence[Term | None]) -> TupleRoute:
+        """How a tuple would travel if it were published here: by the keys of its constants, to their rendezvous, to subscribers.
+        None stands for anything: who would hear of such a pattern is not asked. Raises PeerUnreachable when the overlay cannot say.
+        """
+        whole = tuple(item for item in pattern if item is not None)
+        fact = whole if len(whole) == len(pattern) else None
+        parts = [(place, item) for place, item in enumerate(pattern) if item is not None]
+        keys = await asyncio.gather(*(self._route_key((len(pattern), place, item), n3(item), fact) for place, item in parts))
+        return TupleRoute(tuple(keys))
+
+    async def _route_key(self, key: Key, constant: str, fact: Tuple | None) -> RouteKey:
+        holders = await self._holders.find_anew(key)
+        found = RouteKey(key[1], constant, self._holders.place_of(key).hex(), holders)
+        try:
+            told = await self._exchange.ask(holders[0], lambda request: AskReached(request, short_key(key), fact), Reached)
+        except (PeerUnreachable, Refused) as error:
+            return structs.replace(found, problem=str(error))
+        heard = tuple(Heard(one.peer.hex(), one.address, one.templates) for one in told.subscribers)
+        return structs.replace(found, facts=told.facts, templates=told.templates, subscribers=heard, is_cut=told.is_cut)
 
     def why(self, number: int, row: Row) -> Why:
         """Which tuples make a row of a subscription. Raises LocalError for a number or a name that there is not."""

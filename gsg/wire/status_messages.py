@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from ..tuples.features import Key
+from ..tuples.terms import Tuple
+
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pass
@@ -63,3 +66,30 @@ class SilentPeer(_Message, frozen=True):
     peer: bytes
     address: str
     why: str
+
+
+class AskReached(_Message, tag=72, frozen=True):
+    """What lies under a key at you, and whom would a fact reach by it?"""
+
+    request: int
+    key: Key
+    fact: Tuple | None = None
+    """Without one, nobody is named."""
+
+
+class TemplatesOf(_Message, frozen=True):
+    """How many templates of a subscriber a fact meets."""
+
+    peer: bytes
+    address: str
+    templates: int
+
+
+class Reached(_Message, tag=73, frozen=True):
+    """What lies there, and whom it would reach; ``is_cut`` where there are more than are named."""
+
+    request: int
+    facts: int
+    templates: int
+    subscribers: list[TemplatesOf] = []  # msgspec gives each its own
+    is_cut: bool = False

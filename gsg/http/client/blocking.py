@@ -112,6 +112,7 @@ class Client:
     why_not = blocking(AsyncClient.why_not)
     drawing = blocking(AsyncClient.drawing)
     network = blocking(AsyncClient.network)
+    route = blocking(AsyncClient.route)
 
     def subscribe(
         self,

@@ -17,6 +17,7 @@ from typing import Self, TypeAlias
 from ...errors import PeerMisbehaved, Refused
 from ...explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
 from ...explain.network_view import NetworkView
+from ...explain.tuple_route import TupleRoute
 from ...languages import blocks, parse_script
 from ...languages.query import MAX_TOKENS
 from ...languages.rows import Row
@@ -35,6 +36,7 @@ from ..protocol import (
     AskKeys,
     AskNetwork,
     AskReport,
+    AskRoute,
     AskWhy,
     Done,
     Drawing,
@@ -49,6 +51,7 @@ from ..protocol import (
     Report,
     Request,
     Retract,
+    Route,
     Subscribe,
     Subscribed,
 )
@@ -226,6 +229,11 @@ class AsyncClient:
     async def network(self, subscription: int | None = None) -> NetworkView:
         """The same as data."""
         return (await self._connection.ask(AskNetwork(self._connection.next_number(), subscription), Network)).network
+
+    async def route(self, pattern: Sequence[object]) -> TupleRoute:
+        """How a tuple would travel that is published at the peer; see :meth:`gsg.monitoring.inspection.Inspection.route`."""
+        items = tuple(None if item is None else model.term(item) for item in pattern)
+        return (await self._connection.ask(AskRoute(self._connection.next_number(), items), Route)).route
 
     async def _reasons(self, subscription: int, row: Mapping[str, object], *, refused: bool) -> Reasons:
         bound = row if isinstance(row, Row) else Row(row)

@@ -14,6 +14,7 @@ from ...languages.rows import Change, Row, Sign
 from ...subscriptions.backlog import Overflow
 from ...subscriptions.live import LiveSubscription
 from ...subscriptions.subscription import Callback
+from ..failures import error_of
 from ..protocol import (
     Done,
     Dropped,
@@ -26,7 +27,6 @@ from ..protocol import (
     TopicEvents,
     Unsubscribe,
     UpToDate,
-    error_of,
 )
 from .peer_connection import ConnectionState, PeerConnection
 from .under_way import ROWS_FOLLOW, SUBSCRIBE_AGAIN, what_follows

@@ -19,6 +19,7 @@ from msgspec import Struct
 import dht
 
 from ...explain.explanations import HeldKey
+from ...explain.tuple_route import Subscriber, TupleRoute
 from ...tuples.terms import Term, term
 from .. import protocol
 from ..protocol import NUMBER, Reply, Request, Said
@@ -73,6 +74,26 @@ class KeyInJson(Struct, frozen=True):
 
     facts: int
     holders: list[Holder]
+
+
+class RouteKeyInJson(Struct, frozen=True):
+    """A key of a tuple (:class:`gsg.explain.tuple_route.RouteKey`)."""
+
+    position: int
+    constant: str
+    key: str
+    holders: list[Holder]
+    facts: int | None
+    templates: int | None
+    subscribers: tuple[Subscriber, ...]
+    is_cut: bool
+    problem: str
+
+
+class RouteInJson(Struct, frozen=True):
+    """How a tuple travels."""
+
+    keys: list[RouteKeyInJson]
 
 
 class ChannelEvent(Struct, frozen=True):
@@ -257,6 +278,29 @@ def _held_keys(keys: list[HeldKey]) -> list[KeyInJson]:
     return [KeyInJson(key.facts, [_holder(contact) for contact in key.holders]) for key in keys]
 
 
+def _pattern(found: list[SaidInJson | None]) -> tuple[Said | None, ...]:
+    return tuple(None if item is None else said(item) for item in found)
+
+
+def _route(route: TupleRoute) -> RouteInJson:
+    return RouteInJson(
+        [
+            RouteKeyInJson(
+                key.position,
+                key.constant,
+                key.key,
+                [_holder(contact) for contact in key.holders],
+                key.facts,
+                key.templates,
+                key.subscribers,
+                key.is_cut,
+                key.problem,
+            )
+            for key in route.keys
+        ]
+    )
+
+
 def _holder(contact: dht.Contact) -> Holder:
     return Holder(contact.id.hex(), contact.host, contact.port)
 
@@ -271,6 +315,9 @@ FIELDS[protocol.PublishEvents, "events"] = _Field(list[str | dict[str, Any]], _t
 FIELDS[protocol.PublishEvents, "environment"] = _Field(dict[str, Any], _text, {})
 FIELDS[protocol.AskKeys, "keys"] = _Field(list[AskedKey], _keys)
 FIELDS[protocol.Keys, "keys"] = _Field(list[KeyInJson], _held_keys)
+
+FIELDS[protocol.AskRoute, "pattern"] = _Field(list[SaidInJson | None], _pattern)
+FIELDS[protocol.Route, "route"] = _Field(RouteInJson, _route)
 
 Batch = _derived(protocol.Insert, "Batch")
 """What is published over HTTP: tuples, and who alone may read them."""
@@ -356,6 +403,7 @@ ANSWERS: Final[Mapping[type[Struct], tuple[type[Struct], ...]]] = {
     protocol.AskWhy: (protocol.Reasons,),
     protocol.AskDrawing: (protocol.Drawing,),
     protocol.AskNetwork: (protocol.Network,),
+    protocol.AskRoute: (protocol.Route,),
     protocol.AskKeys: (protocol.Keys,),
     protocol.PublishEvents: (protocol.Done,),
     protocol.SubscribeEvents: (protocol.Subscribed, protocol.Events, protocol.Dropped, protocol.Ended),

@@ -24,7 +24,8 @@ from ...errors import GsgError, Overrun, Stale, TooLarge
 from ...languages.rows import Change
 from ...subscriptions.backlog import Pool
 from ...subscriptions.live import LiveSubscription
-from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, failed
+from ..failures import failed
+from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES
 from ..serving.clients import ended
 from . import stream_events
 from .event_text import HEARTBEAT, Place, Sent, SentBytes, event

@@ -22,6 +22,7 @@ from ...tuples.terms import term
 from ...wire.known_doors import KnownDoors
 from ..access.principals import Principal
 from ..access.roles import check_may_ask
+from ..failures import failed
 from ..protocol import (
     BYTES_PER_PLACE,
     MAX_KEYS,
@@ -36,6 +37,7 @@ from ..protocol import (
     AskKeys,
     AskNetwork,
     AskReport,
+    AskRoute,
     AskTopics,
     AskWhy,
     Done,
@@ -57,6 +59,7 @@ from ..protocol import (
     Report,
     Request,
     Retract,
+    Route,
     Subscribe,
     Subscribed,
     SubscribeEvents,
@@ -64,7 +67,6 @@ from ..protocol import (
     Topics,
     Unsubscribe,
     UpToDate,
-    failed,
 )
 from ..serving.clients import Place
 from ..subscribing import check_length, check_subscribe, subscribe
@@ -86,7 +88,7 @@ LEAVE_S = 1.0
 MAX_REASON_BYTES = 120
 """Of a close frame, 123 at most (RFC 6455, section 5.5)."""
 
-_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskNetwork, AskKeys, AskChannel, AskTopics)
+_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskNetwork, AskRoute, AskKeys, AskChannel, AskTopics)
 """Requests whose answers may be long: of one client, one is answered at a time."""
 
 
@@ -261,6 +263,11 @@ class Session:
             case AskNetwork():
                 await self._peer.inside.until_free()
                 return Network(number, self._peer.inside.network(request.subscription))
+            case AskRoute():
+                if len(request.pattern) > MAX_KEYS_FOUND:
+                    raise LocalError(f"a pattern of {len(request.pattern)} terms; expected at most {MAX_KEYS_FOUND}")
+                pattern = [None if item is None else term(item) for item in request.pattern]
+                return Route(number, await self._peer.inside.route(pattern))
             case AskKeys():
                 most = MAX_KEYS_FOUND if request.find else MAX_KEYS
                 if len(request.keys) > most:

@@ -46,6 +46,76 @@ def test_any_peer_says_who_holds_a_key_and_each_what_it_has() -> None:
     simulate(work, seed=20, size=6)
 
 
+def test_the_route_of_a_tuple_goes_by_its_keys_to_those_who_would_hear_of_it() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        on, under = Symbol("on"), Symbol("under")
+        subscriber = peers[4]
+        for query in ("(?x, ^on, ?y)", "(?x, ^on, ?y) FILTER ?y > 5", "(?x, ^on, ?x)", "(?x, ^under, ?y)"):
+            await subscriber.subscribe(query)
+        await peers[3].subscribe("(a, ?p, 7)")
+        await peers[0].insert([("b", on, "c")])
+
+        for peer in (peers[0], subscriber):
+            route = await peer.inside.route((Symbol("a"), on, 7))
+            assert [(one.position, one.constant, one.problem) for one in route.keys] == [(0, "a", ""), (1, "on", ""), (2, "7", "")]
+            for one, constant in zip(route.keys, (Symbol("a"), on, 7), strict=True):
+                place = key(3, one.position, constant)
+                assert one.key == place.hex()
+                assert one.holders == tuple(sorted((peer.contact for peer in peers), key=lambda each: distance(each.id, place))[:3])
+            heard = {one.constant: [(each.id, each.templates) for each in one.subscribers] for one in route.keys}
+            assert heard["on"] == [(subscriber.contact.id.hex(), 2)]
+            assert heard["a"] + heard["7"] == [(peers[3].contact.id.hex(), 1)]
+            assert {one.constant: one.facts for one in route.keys}["on"] == 1
+
+        [of_pattern] = (await peers[0].inside.route((None, under, None))).keys
+        assert (of_pattern.templates, of_pattern.subscribers) == (1, ())
+
+    simulate(work, seed=22, size=6)
+
+
+def test_a_rendezvous_that_has_died_is_not_in_a_route_and_one_that_refuses_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        by_distance = sorted(peers, key=lambda each: distance(each.contact.id, key(1, 0, Symbol("a"))))
+        net.crash(by_distance[0].contact.host)
+
+        [only] = (await by_distance[-1].inside.route((Symbol("a"),))).keys
+        assert (only.holders[0], only.facts, only.problem) == (by_distance[1].contact, 0, "")
+
+        async def refuse(*_: object) -> object:
+            raise gsg.Refused("it is full")
+
+        monkeypatch.setattr(by_distance[-1]._parts.exchange, "ask", refuse)
+        [only] = (await by_distance[-1].inside.route((Symbol("a"),))).keys
+        assert (only.holders[0], only.facts, only.problem) == (by_distance[1].contact, None, "it is full")
+
+    simulate(work, seed=23, size=6)
+
+
+def test_a_network_is_said_as_data_whose_ids_stay() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        await peers[0].run(BLOCKS)
+        live = await peers[1].subscribe(QUERY)
+        before = peers[1].inside.network(live.number)
+        await peers[2].retract([(Symbol("B3"), Symbol("color"), Symbol("red"))])
+        await quiet()
+        after = peers[1].inside.network(live.number)
+
+        assert [(node.id, node.title, node.text) for node in before.nodes] == [
+            (node.id, node.title, node.text) for node in after.nodes
+        ]
+        assert before.edges == after.edges
+        [rows] = [node for node in after.nodes if node.kind == "Query"]
+        assert (rows.title, rows.text, rows.count, rows.unit) == (f"subscription {live.number}", QUERY, len(live.rows()), "row")
+        memories = {node.text: node.count for node in after.nodes if node.kind == "AlphaMemory"}
+        assert memories == {"(?x, on, ?y)": 3, "(?y, left-of, ?z)": 2, "(?z, color, red)": 0}
+        ids = {node.id for node in after.nodes}
+        assert all({edge.source, edge.target} <= ids for edge in after.edges)
+        with pytest.raises(LocalError):
+            peers[1].inside.network(99)
+
+    simulate(work, seed=24)
+
+
 def test_a_plan_over_peers_has_anchors_with_the_loads_that_rendezvous_report() -> None:
     async def work(net: SimNet, peers: list[Peer]) -> None:
         await peers[0].run(BLOCKS)

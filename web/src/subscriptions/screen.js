@@ -1,12 +1,12 @@
 /** The subscriptions of this peer, of all its clients, and what each holds. */
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 import { client } from "../connection.js";
 import { number, size } from "../format.js";
 import { html } from "../html.js";
-import { address } from "../route.js";
+import { address, route } from "../route.js";
 
 const ASK_MS = 2_000;
 
@@ -28,12 +28,29 @@ async function end(number) {
   await ask();
 }
 
+/** The network of one of them; what draws it is loaded when it is first wanted. */
+function Opened({ number }) {
+  const [parts, load] = useState(null);
+  useEffect(() => {
+    void import("./network.js").then(load);
+  }, []);
+  const each = held.value.find((one) => one.number === number);
+  return html`<div class="subscriptions">
+    <p><a href=${address("subscriptions")}>All subscriptions</a></p>
+    <h1>Subscription ${number}</h1>
+    ${each && html`<p><code>${each.text}</code></p>`}
+    ${parts ? html`<${parts.Network} subscription=${number} />` : html`<p class="empty">Loading…</p>`}
+  </div>`;
+}
+
 export function Subscriptions() {
   useEffect(() => {
     void ask();
     const timer = setInterval(ask, ASK_MS);
     return () => clearInterval(timer);
   }, []);
+  const opened = Number(route.value.parameters.network);
+  if (opened) return html`<${Opened} number=${opened} />`;
   return html`<div class="subscriptions">
     <h1>${number(held.value.length)} ${held.value.length === 1 ? "subscription" : "subscriptions"}</h1>
     ${error.value && html`<p class="problem" role="alert">${error.value.message}</p>`}
@@ -48,7 +65,7 @@ export function Subscriptions() {
             </tr></thead>
             <tbody>${held.value.map(
               (each) => html`<tr>
-                <td class="figure">${each.number}</td><td>${each.client || "this peer’s program"}</td>
+                <td class="figure"><a href=${address("subscriptions", { network: each.number })} title="Its Rete network">${each.number}</a></td><td>${each.client || "this peer’s program"}</td>
                 <td class="text"><code>${each.text}</code>${each.warnings?.map((warning) => html`<p class="warn">${warning}</p>`)}</td>
                 <td class="figure">${number(each.rows)}</td><td class="figure">${number(each.tokens)}</td>
                 <td class="figure">${size(each.own_bytes)}</td><td class="figure">${number(each.sharing)}</td>
