@@ -217,6 +217,8 @@ export interface Client {
   readonly state: State;
   /** Of the peer that it is at. */
   readonly url: string;
+  /** The doors of other peers that this one has told of. */
+  readonly doors: string[];
   readonly channel: Channel;
   insert(tuples: Tuple[], options?: PublishOptions): Promise<number>;
   retract(tuples: Tuple[], options?: PublishOptions): Promise<number>;

@@ -71,6 +71,11 @@ export class Client {
     this.channel = new Channel(this);
   }
 
+  /** The doors of other peers that this one has told of: where to go when it is lost. */
+  get doors() {
+    return [...this.#learnt];
+  }
+
   /** Make tuples true; how many were not before. */
   async insert(tuples, options = {}) {
     return (await this.ask({ type: "insert", ...publishing(tuples, options) })).count;

@@ -24,10 +24,10 @@ export async function open() {
     }
     client.value = await connect(location.origin, {
       onState: (now) => {
+        if (client.value) others.value = client.value.doors;
         state.value = now === "open" ? "open" : "lost";
       },
     });
-    others.value = client.value.doors?.() ?? [];
     state.value = "open";
   } catch {
     state.value = "lost";

@@ -3,15 +3,16 @@
 import { signal } from "@preact/signals";
 import { render } from "preact";
 
-import { begin, client, denied, logIn, state } from "./connection.js";
+import { begin, client, denied, logIn, others, state } from "./connection.js";
 import { html } from "./html.js";
+import { Log } from "./log/screen.js";
 import { Peers } from "./peers/screen.js";
 import { Query } from "./query/screen.js";
 import { address, route } from "./route.js";
 import { Space } from "./space/screen.js";
 import { Subscriptions } from "./subscriptions/screen.js";
 
-const SCREENS = { query: ["Query", Query], space: ["Publish", Space], subscriptions: ["Subscriptions", Subscriptions], peers: ["Peers", Peers] };
+const SCREENS = { query: ["Query", Query], space: ["Space", Space], subscriptions: ["Subscriptions", Subscriptions], peers: ["Peers", Peers], log: ["Log", Log] };
 const SCHEMES = ["auto", "light", "dark"];
 
 const stored = (() => {
@@ -50,7 +51,8 @@ function Locked() {
 
 function Banner() {
   if (state.value !== "lost") return null;
-  return html`<p class="banner" role="alert">The peer does not answer. This page goes on by itself when it is back; what changes meanwhile is shown then.</p>`;
+  return html`<p class="banner" role="alert">The peer does not answer. This page goes on by itself when it is back; what changes meanwhile is shown then.
+    ${others.value.length > 0 && html` Or go on at ${others.value.slice(0, 5).map((url, at) => html`${at ? ", " : ""}<a href=${`${url}/${location.hash}`}>${url}</a>`)}.`}</p>`;
 }
 
 function Frame() {

@@ -1,76 +1,116 @@
-/** The peers: who is there, which part of the keys each holds, and how each is. */
+/** The peers: what needs somebody, who is there, which part of the keys each holds, how each is, and who came and went. */
 
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 
 import { client } from "../connection.js";
-import { number, seconds, size } from "../format.js";
+import { number, seconds, size, time } from "../format.js";
 import { html } from "../html.js";
-import { Ring } from "./ring.js";
+import { Ring } from "../ring.js";
+import { readPattern } from "../space/tuples.js";
+import { Needs } from "./needs.js";
+import { error, rates, report, useReport } from "./report.js";
 
-/** Once a second would be asked of all peers by every page that is open. */
-const ASK_MS = 3_000;
+const found = signal([]);
+const problem = signal("");
 
-const peers = signal([]);
-const silent = signal([]);
-const error = signal(null);
-/** What was counted at the last asking but one, by peer: rates are made of two. */
-let before = new Map();
-const rates = signal(new Map());
-
-async function ask() {
+async function find(event) {
+  event.preventDefault();
   try {
-    const told = await client.value.ask({ type: "ask_report" });
-    const now = performance.now();
-    const found = new Map();
-    for (const each of told.peers) {
-      const last = before.get(each.peer);
-      if (last) found.set(each.peer, ((each.published - last.published) * 1_000) / (now - last.now));
-    }
-    before = new Map(told.peers.map((each) => [each.peer, { published: each.published, now }]));
-    rates.value = found;
-    peers.value = told.peers;
-    silent.value = told.silent;
-    error.value = null;
-  } catch (problem) {
-    error.value = problem;
+    const { keys } = await client.value.route(readPattern(new FormData(event.currentTarget).get("pattern")));
+    found.value = keys;
+    problem.value = "";
+  } catch (failure) {
+    found.value = [];
+    problem.value = failure.message;
   }
 }
 
+/** A rate's history as a line of its own height; the figure beside it is the latest. */
+function Rate({ history, name, label }) {
+  if (!history?.length) return html`<td class="figure"></td>`;
+  const values = history.map((each) => each[name]);
+  const most = Math.max(...values, 1);
+  const points = values.map((value, at) => `${(at / Math.max(values.length - 1, 1)) * 80},${20 - (value / most) * 18}`).join(" ");
+  return html`<td class="figure rate">
+    <svg viewBox="0 0 80 22" width="80" height="22" role="img" aria-label=${`${label} lately, at most ${number(Math.round(most))} a second`}><polyline points=${points} /></svg>
+    ${number(Math.round(values.at(-1)))}
+  </td>`;
+}
+
+function Keys() {
+  return html`<section class="find" aria-labelledby="find-title">
+    <h2 id="find-title">Where does it lie?</h2>
+    <form class="bar" onSubmit=${find}>
+      <label>Tuple or pattern <input name="pattern" size="28" spellcheck="false" autocomplete="off" placeholder="(*, ^temperature, *)" required /></label>
+      <button>Find its keys</button>
+    </form>
+    ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
+    ${found.value.length > 0 && html`<ol class="keys">${found.value.map(
+      (key) => html`<li>
+        <code>${key.constant}</code> at position ${key.position}: <code title=${key.key}>${key.key.slice(0, 8)}…</code> at
+        ${key.holders.map(({ host, port }, at) => html`${at ? ", " : " "}<code>${host}:${port}</code>`)}
+        <span class="quiet"> ${key.problem || `${number(key.facts)} facts, ${number(key.templates)} templates`}</span>
+      </li>`,
+    )}</ol>`}
+  </section>`;
+}
+
+const WORDS = { came: "came", suspected: "is suspected", back: "is back", went: "went" };
+
+function Membership({ changes }) {
+  if (!changes?.length) return null;
+  return html`<section aria-labelledby="membership-title">
+    <h2 id="membership-title">Who came and went</h2>
+    <ol class="membership">${[...changes].reverse().slice(0, 30).map(
+      (each) => html`<li class=${each.what}><time datetime=${each.time}>${time(Date.parse(each.time))}</time> <code>${each.address}</code> ${WORDS[each.what] ?? each.what}${each.why && html` <span class="quiet">${each.why}</span>`}</li>`,
+    )}</ol>
+  </section>`;
+}
+
+/** Those that went and are not back, from what is told of who came and went. */
+export function goneOf(changes = [], peers = []) {
+  const last = new Map(changes.map((each) => [each.peer, each]));
+  for (const { peer } of peers) last.delete(peer);
+  return [...last.values()].filter(({ what }) => what === "went");
+}
+
 export function Peers() {
-  useEffect(() => {
-    void ask();
-    const timer = setInterval(ask, ASK_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useReport();
+  const { peers, silent, membership } = report.value;
   const now = Date.now() / 1_000;
+  const gone = goneOf(membership, peers);
   return html`<div class="peers">
-    <h1>${number(peers.value.length)} ${peers.value.length === 1 ? "peer" : "peers"}</h1>
+    <h1>${number(peers.length)} ${peers.length === 1 ? "peer" : "peers"}</h1>
     ${error.value && html`<p class="problem">${error.value.message}</p>`}
-    ${silent.value.length > 0 && html`<p class="warn">${silent.value.map(({ address, why }) => `${address} does not say how it is: ${why}`).join("; ")}</p>`}
+    ${silent.length > 0 && html`<ul class="warn">${silent.map(({ address, why }) => html`<li><code>${address}</code> is suspect: ${why}</li>`)}</ul>`}
+    <${Needs} />
     <div class="beside">
-      <${Ring} peers=${peers.value} silent=${silent.value} />
+      <${Ring} peers=${peers} silent=${silent} gone=${gone} keys=${found.value.map(({ key, constant, position }) => ({ key, label: `key of ${constant} at position ${position}` }))} />
       <div class="wide" tabindex="0" role="region" aria-label="How each peer is">
         <table>
           <thead><tr>
             <th scope="col">Address</th><th scope="col" class="figure">Share of keys</th><th scope="col" class="figure">Facts</th>
-            <th scope="col" class="figure">Templates</th><th scope="col" class="figure">Published</th>
-            <th scope="col" class="figure">a second</th><th scope="col" class="figure">Matched</th>
-            <th scope="col" class="figure">Memory</th><th scope="col" class="figure">Up for</th><th scope="col">Version</th>
+            <th scope="col" class="figure">Templates</th><th scope="col" class="figure">Published a second</th>
+            <th scope="col" class="figure">Matched a second</th><th scope="col" class="figure">Sent a second</th>
+            <th scope="col" class="figure">Memory</th><th scope="col" class="figure">Disk</th><th scope="col" class="figure">Up for</th><th scope="col">Version</th>
           </tr></thead>
-          <tbody>${peers.value.map(
-            (each, at) => html`<tr>
+          <tbody>${peers.map(
+            (each, at) => html`<tr key=${each.peer}>
               <th scope="row"><code title=${each.peer}>${each.address}</code>${at === 0 && html` <span class="quiet">this one</span>`}</th>
               <td class="figure">${(each.share * 100).toFixed(1)} %</td><td class="figure">${number(each.facts)}</td>
-              <td class="figure">${number(each.templates)}</td><td class="figure">${number(each.published)}</td>
-              <td class="figure">${rates.value.has(each.peer) ? number(Math.round(rates.value.get(each.peer))) : ""}</td>
-              <td class="figure">${number(each.matched)}</td>
+              <td class="figure">${number(each.templates)}</td>
+              <${Rate} history=${rates.value.get(each.peer)} name="published" label="published" />
+              <${Rate} history=${rates.value.get(each.peer)} name="matched" label="matched" />
+              <${Rate} history=${rates.value.get(each.peer)} name="sent_messages" label="messages sent" />
               <td class="figure">${each.memory_bytes ? size(each.memory_bytes) : ""}</td>
+              <td class="figure">${each.disk_bytes ? size(each.disk_bytes) : "none"}</td>
               <td class="figure">${each.started_s ? seconds(now - each.started_s) : ""}</td><td>${each.version}</td>
             </tr>`,
           )}</tbody>
         </table>
       </div>
     </div>
+    <${Keys} />
+    <${Membership} changes=${membership} />
   </div>`;
 }

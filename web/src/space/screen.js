@@ -1,41 +1,22 @@
-/** Tell the space something: facts and events, in GSG script's terms. */
+/** The space: what is in it, what to tell it, and which topics and channel there are. */
 
-import { signal } from "@preact/signals";
-
-import { client } from "../connection.js";
 import { html } from "../html.js";
-import { readTuples } from "./tuples.js";
+import { address, route } from "../route.js";
+import { Publish } from "./publish.js";
+import { Topics } from "./topics.js";
+import { Vocabulary } from "./vocabulary.js";
 
-const said = signal("(kitchen, ^temperature, 21.5)");
-const told = signal(null);
-
-const VERBS = [
-  ["Insert", (tuples) => client.value.insert(tuples), (count) => `${count} became true`],
-  ["Retract", (tuples) => client.value.retract(tuples), (count) => `${count} stopped being true`],
-  ["Notify", (tuples) => client.value.notify(tuples), () => "told to those who are subscribed now"],
-];
-
-async function publish(verb, words) {
-  try {
-    const count = await verb(readTuples(said.value));
-    told.value = { good: words(count) };
-  } catch (error) {
-    told.value = { problem: error.message };
-  }
-}
+const PARTS = { vocabulary: ["What is there", Vocabulary], publish: ["Publish", Publish], topics: ["Topics and channel", Topics] };
 
 export function Space() {
+  const asked = route.value.parameters.part;
+  const here = PARTS[asked] ? asked : "vocabulary";
+  const [, Part] = PARTS[here];
   return html`<div class="space">
-    <h1>Publish</h1>
-    <p class="quiet">Tuples, one after the other: <code>word</code> or <code>^word</code> is a symbol, <code>"words"</code> a text, <code>${"<iri>"}</code> an IRI.
-      A fact stays until it is retracted; an event is told once.</p>
-    <label class="stacked">Tuples
-      <textarea rows="5" spellcheck="false" value=${said.value} onInput=${(event) => (said.value = event.currentTarget.value)}></textarea>
-    </label>
-    <div class="bar">
-      ${VERBS.map(([name, verb, words], at) => html`<button class=${at === 0 ? "main" : ""} onClick=${() => publish(verb, words)}>${name}</button>`)}
-    </div>
-    ${told.value?.good && html`<p class="good" role="status">${told.value.good}</p>`}
-    ${told.value?.problem && html`<p class="problem" role="alert">${told.value.problem}</p>`}
+    <h1>The space</h1>
+    <nav class="tabs" aria-label="Parts of the space">${Object.entries(PARTS).map(
+      ([name, [title]]) => html`<a href=${address("space", { part: name })} aria-current=${name === here ? "true" : null}>${title}</a>`,
+    )}</nav>
+    <${Part} />
   </div>`;
 }

@@ -2,10 +2,11 @@
 
 import { double, iri, symbol } from "../../../clients/js/gsg.js";
 
-const TERM = /\s*(?:"((?:[^"\\]|\\.)*)"|<([^<>\s]+)>|\^([A-Za-z_][\w-]*)|(-?\d+\.\d+(?:[eE][+-]?\d+)?)|(-?\d+)|([A-Za-z_][\w-]*))\s*/y;
+const TERM = /\s*(?:"((?:[^"\\]|\\.)*)"|<([^<>\s]+)>|\^([A-Za-z_][\w-]*)|(-?\d+\.\d+(?:[eE][+-]?\d+)?)|(-?\d+)|([A-Za-z_][\w-]*)|(\*|\?\w+))\s*/y;
+const EXAMPLE = "(kitchen, ^temperature, 21.5)";
 
-/** The tuples of a text. Throws an Error that says where it is none. */
-export function readTuples(text) {
+/** The tuples of a text, each with null where a pattern leaves open what stands there. Throws an Error that says where it is none. */
+function read(text, { patterns }) {
   const tuples = [];
   let at = 0;
   const skip = () => {
@@ -13,7 +14,7 @@ export function readTuples(text) {
   };
   const fail = (expected) => {
     const line = text.slice(0, at).split("\n");
-    throw new Error(`line ${line.length}, column ${line.at(-1).length + 1}: expected ${expected}, such as (kitchen, ^temperature, 21.5)`);
+    throw new Error(`line ${line.length}, column ${line.at(-1).length + 1}: expected ${expected}, such as ${patterns ? "(*, ^temperature, *)" : EXAMPLE}`);
   };
   for (skip(); at < text.length; skip()) {
     if (text[at] !== "(") fail("a tuple that begins with (");
@@ -22,14 +23,15 @@ export function readTuples(text) {
     for (;;) {
       TERM.lastIndex = at;
       const found = TERM.exec(text);
-      if (!found) fail("a term");
+      if (!found || (found[7] && !patterns)) fail("a term");
       const [, quoted, name, sign, fraction, whole, word] = found;
       if (quoted !== undefined) tuple.push(JSON.parse(`"${quoted}"`));
       else if (name !== undefined) tuple.push(iri(name));
       else if (sign !== undefined) tuple.push(symbol(sign));
       else if (fraction !== undefined) tuple.push(double(Number(fraction)));
       else if (whole !== undefined) tuple.push(Number.isSafeInteger(Number(whole)) ? Number(whole) : BigInt(whole));
-      else tuple.push(symbol(word));
+      else if (word !== undefined) tuple.push(symbol(word));
+      else tuple.push(null);
       at = TERM.lastIndex;
       if (text[at] === ")") break;
       if (text[at] !== ",") fail(", or )");
@@ -41,3 +43,8 @@ export function readTuples(text) {
   if (!tuples.length) fail("a tuple");
   return tuples;
 }
+
+export const readTuples = (text) => read(text, { patterns: false });
+
+/** One tuple, in which `*` or `?x` stands for anything: null. */
+export const readPattern = (text) => read(text, { patterns: true })[0];

@@ -1,0 +1,63 @@
+/** The latest records of the peer's log. */
+
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { number, time } from "../format.js";
+import { html } from "../html.js";
+
+const ASK_MS = 2_000;
+/** Records that are kept here; the peer keeps as many. */
+const MOST = 500;
+const LEVELS = ["INFO", "WARNING", "ERROR", "CRITICAL"];
+
+const records = signal([]);
+const missed = signal(0);
+const problem = signal("");
+const least = signal("INFO");
+const wanted = signal("");
+
+async function ask() {
+  const after = records.value.at(-1)?.number ?? 0;
+  try {
+    const answer = await fetch(`/log?after=${after}`, { headers: { accept: "application/json" } });
+    const told = await answer.json();
+    if (!answer.ok) throw new Error(told.detail);
+    if (after && told.first > after + 1) missed.value += told.first - after - 1;
+    // A peer that was started again counts from one again.
+    const kept = told.records[0] && told.records[0].number <= after ? [] : records.value;
+    if (told.records.length) records.value = [...kept, ...told.records].slice(-MOST);
+    problem.value = "";
+  } catch (error) {
+    problem.value = error.message;
+  }
+}
+
+export function Log() {
+  useEffect(() => {
+    void ask();
+    const timer = setInterval(ask, ASK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const words = wanted.value.toLowerCase();
+  const shown = records.value
+    .filter(({ level, message, logger }) => LEVELS.indexOf(level) >= LEVELS.indexOf(least.value) && `${logger} ${message}`.toLowerCase().includes(words))
+    .reverse();
+  return html`<div class="log">
+    <h1>Log</h1>
+    <div class="bar">
+      <label>From <select value=${least.value} onChange=${(event) => (least.value = event.currentTarget.value)}>${LEVELS.map((level) => html`<option>${level}</option>`)}</select></label>
+      <label>with <input type="search" value=${wanted.value} onInput=${(event) => (wanted.value = event.currentTarget.value)} /></label>
+      <span class="quiet" role="status">${number(shown.length)} of ${number(records.value.length)} records</span>
+    </div>
+    ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
+    ${missed.value > 0 && html`<p class="note">${number(missed.value)} records went by faster than they were asked for.</p>`}
+    ${shown.length === 0 && !problem.value
+      ? html`<p class="empty">No such record. What the peer says at INFO and above appears here, the newest first.</p>`
+      : html`<ol class="records">${shown.map(
+          (each) => html`<li key=${each.number} class=${each.level.toLowerCase()}>
+            <time datetime=${each.time}>${time(Date.parse(each.time))}</time> <b>${each.level}</b> <span><code>${each.logger}</code> ${each.message}</span>
+          </li>`,
+        )}</ol>`}
+  </div>`;
+}

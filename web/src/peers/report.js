@@ -1,0 +1,59 @@
+/** How the peers are, asked for again and again while a screen shows it. */
+
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+
+import { client } from "../connection.js";
+
+/** Once a second would be asked of all peers by every page that is open. */
+const ASK_MS = 3_000;
+/** Points of a rate's history: five minutes. */
+const POINTS = 100;
+
+export const report = signal({ peers: [], silent: [], membership: [] });
+export const error = signal(null);
+/** By peer, the latest rates of what it counts, oldest first: `{ published, matched, sent_messages }`. */
+export const rates = signal(new Map());
+/** By peer, what its counters said when the page first asked: what has grown since then is news. */
+const first = new Map();
+
+let before = new Map();
+
+function learn(peers, now) {
+  const histories = new Map();
+  for (const each of peers) {
+    const last = before.get(each.peer);
+    const history = rates.value.get(each.peer) ?? [];
+    if (!last || last.each.started_s !== each.started_s) first.set(each.peer, each.counts);
+    else {
+      const a_second = (name) => ((each[name] - last.each[name]) * 1_000) / (now - last.now);
+      history.push({ published: a_second("published"), matched: a_second("matched"), sent_messages: a_second("sent_messages") });
+    }
+    histories.set(each.peer, history.slice(-POINTS));
+  }
+  before = new Map(peers.map((each) => [each.peer, { each, now }]));
+  rates.value = histories;
+}
+
+async function ask() {
+  try {
+    const told = await client.value.ask({ type: "ask_report" });
+    learn(told.peers, performance.now());
+    report.value = told;
+    error.value = null;
+  } catch (problem) {
+    error.value = problem;
+  }
+}
+
+/** Ask now, and again while whoever calls this is on the screen. */
+export function useReport() {
+  useEffect(() => {
+    void ask();
+    const timer = setInterval(ask, ASK_MS);
+    return () => clearInterval(timer);
+  }, []);
+}
+
+/** How much a counter of a peer has grown since the page first asked. */
+export const grown = (each, name) => (each.counts[name] ?? 0) - (first.get(each.peer)?.[name] ?? 0);

@@ -1,0 +1,66 @@
+/**
+ * The ring of keys: where each peer's id lies, and how much of the keys it holds. Colour and shape say how it is, and a route what
+ * a tuple passes on its way.
+ */
+
+import { html } from "./html.js";
+
+const RADIUS = 120;
+const CENTRE = 150;
+const LONGEST_PX = 60;
+
+/** The angle of an id: 160 bits in hexadecimal, from the top and clockwise. */
+const angle = (id) => (parseInt(id.slice(0, 8), 16) / 2 ** 32) * 2 * Math.PI;
+const point = (id, radius = RADIUS) => [CENTRE + radius * Math.sin(angle(id)), CENTRE - radius * Math.cos(angle(id))];
+
+/** How a mark looks: each state has a shape and a colour of its own. */
+const SHAPES = {
+  own: ([x, y]) => html`<circle cx=${x} cy=${y} r="8" />`,
+  alive: ([x, y]) => html`<circle cx=${x} cy=${y} r="6" />`,
+  suspect: ([x, y]) => html`<path d=${`M${x} ${y - 8}L${x + 8} ${y + 6}L${x - 8} ${y + 6}z`} />`,
+  gone: ([x, y]) => html`<path class="cross" d=${`M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x + 6} ${y - 6}L${x - 6} ${y + 6}`} />`,
+  key: ([x, y]) => html`<path d=${`M${x} ${y - 7}L${x + 7} ${y}L${x} ${y + 7}L${x - 7} ${y}z`} />`,
+};
+
+function Mark({ id, label, is }) {
+  return html`<g class=${is}><title>${label}</title>${SHAPES[is](point(id))}</g>`;
+}
+
+/** Leaps from one place of the ring to another, one after the other; `step` says how many are there, the last one moving. */
+function Leaps({ leaps, step }) {
+  return leaps.slice(0, step).map(({ from, to, kind, label }, at) => {
+    const [[x1, y1], [x2, y2]] = [point(from), point(to)];
+    const bend = `Q${CENTRE} ${CENTRE} ${x2} ${y2}`;
+    const d = from === to ? `M${x1} ${y1}m0 -9a9 9 0 1 1 -0.1 0` : `M${x1} ${y1}${bend}`;
+    return html`<path key=${`${at}-${d}`} class=${`leap ${kind} ${at === step - 1 ? "now" : ""}`} d=${d} pathLength="1"><title>${label}</title></path>`;
+  });
+}
+
+/**
+ * `peers` and `silent` as a report has them; `gone` are those that went lately; `keys` are `{ key, label }`, `leaps` what moves
+ * between marks, of which `step` are shown.
+ */
+export function Ring({ peers, silent, gone = [], keys = [], leaps = [], step = leaps.length }) {
+  const largest = Math.max(...peers.map(({ share }) => share), 0.000_1);
+  return html`<figure class="ring">
+    <svg viewBox="0 0 300 300" role="img" aria-label=${`The ring of keys with ${peers.length} peers${silent.length ? `, ${silent.length} silent` : ""}`}>
+      <circle cx=${CENTRE} cy=${CENTRE} r=${RADIUS} class="keys" />
+      ${peers.map(({ peer, share, address }) => {
+        const [x, y] = point(peer, RADIUS - 12);
+        const [inner, top] = point(peer, RADIUS - 12 - (LONGEST_PX * share) / largest);
+        return html`<line class="share" x1=${x} y1=${y} x2=${inner} y2=${top}><title>${`${address}: ${(share * 100).toFixed(1)} % of the keys`}</title></line>`;
+      })}
+      <${Leaps} leaps=${leaps} step=${step} />
+      ${gone.map(({ peer, address }) => html`<${Mark} id=${peer} label=${`${address}, gone`} is="gone" />`)}
+      ${peers.map(({ peer, address, share }, at) => html`<${Mark} id=${peer} label=${`${address}, ${(share * 100).toFixed(1)} % of the keys`} is=${at === 0 ? "own" : "alive"} />`)}
+      ${silent.map(({ peer, address }) => html`<${Mark} id=${peer} label=${`${address}, suspect`} is="suspect" />`)}
+      ${keys.map(({ key, label }) => html`<${Mark} id=${key} label=${label} is="key" />`)}
+    </svg>
+    <figcaption>
+      <span class="own">● this peer</span> <span class="alive">● alive</span>
+      ${silent.length > 0 && html`<span class="suspect">▲ suspect</span>`} ${gone.length > 0 && html`<span class="gone">✕ gone</span>`}
+      ${keys.length > 0 && html`<span class="key">◆ key</span>`}
+      <span class="quiet">inner lines: share of the keys</span>
+    </figcaption>
+  </figure>`;
+}
