@@ -57,7 +57,6 @@ from .tuples.audiences import audience_of
 from .tuples.features import Template
 from .tuples.terms import Tuple, fact
 from .wire.addresses import address_of, addresses_of, host_of_this_machine
-from .wire.exchange import show
 from .wire.known_doors import KnownDoors
 from .wire.messages import Test
 from .wire.status_messages import PeerStatus
@@ -319,11 +318,12 @@ class Peer:
 
     @property
     def inside(self) -> Inspection:
-        """What the peer knows of its users' queries and of keys: plans, reasons, what they hold, pictures, who holds a key."""
+        """What the peer knows of its users' queries and of keys: plans, reasons, what they hold, pictures, who holds a key, and
+        which constants facts have."""
         self._opened()
         parts = self._parts
-        anchors, address = parts.subscriber.feeds.anchors, show(self.contact)
-        return Inspection(parts.subscriber, parts.subscriptions, anchors, parts.holders, parts.rendezvous, address)
+        anchors = parts.subscriber.feeds.anchors
+        return Inspection(parts.subscriber, parts.subscriptions, anchors, parts.holders, parts.rendezvous, parts.exchange)
 
     async def status(self) -> list[PeerStatus]:
         """How this peer and every peer it knows are doing, itself first; peers that do not answer are left out."""

@@ -25,7 +25,8 @@ from ..subscriptions.standing_query import StandingQuery
 from ..subscriptions.subscriber import Subscriber
 from ..tuples.features import Key, Load, Template
 from ..tuples.terms import Tuple, n3
-from ..wire.exchange import show
+from ..wire.exchange import Exchange, show
+from .vocabulary import DEFAULT_MOST, SpaceVocabulary, space_vocabulary
 
 
 class Inspection:
@@ -38,14 +39,15 @@ class Inspection:
         anchors: Anchors,
         holders: Holders,
         rendezvous: Rendezvous,
-        address: str,
+        exchange: Exchange,
     ) -> None:
         self._subscriber = subscriber
         self._subscriptions = subscriptions
         self._anchors = anchors
         self._holders = holders
         self._held = rendezvous.held
-        self._address = address
+        self._exchange = exchange
+        self._address = show(exchange.own.contact)
 
     async def load_at(self, template: Template, anchor: int) -> Load | None:
         """What lies with the rendezvous of one of a template's constants; None where it does not answer."""
@@ -95,6 +97,13 @@ class Inspection:
         key). Raises PeerUnreachable when the overlay cannot say."""
         found = await asyncio.gather(*map(self._holders.find_anew, keys)) if find else [()] * len(keys)
         return [HeldKey(len(self._held.under(key)), holders) for key, holders in zip(keys, found, strict=True)]
+
+    async def vocabulary(self, most: int = DEFAULT_MOST) -> SpaceVocabulary:
+        """The ``most`` constants under which the most facts lie at all peers, 1,000 at most, and how much there is by arity.
+
+        What only named readers may read does not count. Raises LocalError for fewer than one.
+        """
+        return await space_vocabulary(self._holders.everybody(), self._exchange, most)
 
     def why(self, number: int, row: Row) -> Why:
         """Which tuples make a row of a subscription. Raises LocalError for a number or a name that there is not."""

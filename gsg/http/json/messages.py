@@ -19,7 +19,9 @@ from msgspec import Struct
 import dht
 
 from ...explain.explanations import HeldKey
+from ...tuples.long_constants import Hashed
 from ...tuples.terms import Term, term
+from ...wire import status_messages
 from .. import protocol
 from ..protocol import NUMBER, Reply, Request, Said
 from .terms import SaidInJson, plain, said
@@ -98,6 +100,19 @@ class TopicSize(Struct, frozen=True):
 
     topic: str
     members: float
+
+
+class CountedConstant(Struct, frozen=True, omit_defaults=True):
+    """A constant at a position of tuples of an arity: under how many facts it is, and under how many templates of subscriptions."""
+
+    arity: int
+    position: int
+    constant: SaidInJson | None
+    """Null for one that is too long to be told."""
+    facts: int
+    templates: int
+    long: str = ""
+    """What is known of a long one: its size in bytes, and a hash."""
 
 
 class SilentPeer(Struct, frozen=True):
@@ -179,8 +194,11 @@ def _topics(told: protocol.Topics) -> Topics:
 
 
 def _report(told: protocol.Report) -> Report:
-    silent = [SilentPeer(one.peer.hex(), one.address, one.why) for one in told.silent]
-    return Report(id=told.request, peers=told.as_dict()["peers"], silent=silent)
+    return Report(id=told.request, peers=told.as_dict()["peers"], silent=_silent(told.silent))
+
+
+def _silent(told: list[status_messages.SilentPeer]) -> list[SilentPeer]:
+    return [SilentPeer(one.peer.hex(), one.address, one.why) for one in told]
 
 
 # --- what is derived ----------------------------------------------------------------------------------------------------------
@@ -257,6 +275,15 @@ def _held_keys(keys: list[HeldKey]) -> list[KeyInJson]:
     return [KeyInJson(key.facts, [_holder(contact) for contact in key.holders]) for key in keys]
 
 
+def _counted(told: list[status_messages.ConstantCount]) -> list[CountedConstant]:
+    return [
+        CountedConstant(one.arity, one.position, None, one.facts, one.templates, str(one.constant))
+        if isinstance(one.constant, Hashed)
+        else CountedConstant(one.arity, one.position, plain(one.constant), one.facts, one.templates)
+        for one in told
+    ]
+
+
 def _holder(contact: dht.Contact) -> Holder:
     return Holder(contact.id.hex(), contact.host, contact.port)
 
@@ -291,6 +318,22 @@ FIELDS[protocol.ChannelReport, "subscriptions"] = _Field(
     list[_ChannelSubscription],  # type: ignore[valid-type]  # made as this module is loaded
     lambda those: [_object_of(one, _ChannelSubscription) for one in those],
 )
+
+_ArityCount = _derived(status_messages.ArityCount, "ArityCount")
+FIELDS[protocol.Vocabulary, "constants"] = _Field(list[CountedConstant], _counted)
+FIELDS[protocol.Vocabulary, "totals"] = _Field(
+    list[_ArityCount],  # type: ignore[valid-type]  # made as this module is loaded
+    lambda those: [_object_of(one, _ArityCount) for one in those],
+)
+FIELDS[protocol.Vocabulary, "silent"] = _Field(list[SilentPeer], _silent, [])
+VocabularyDocument = _derived(protocol.Vocabulary, "VocabularyDocument")
+"""What GET /vocabulary answers: the message without its number."""
+
+
+def vocabulary_document(told: protocol.Vocabulary) -> Struct:
+    """The document of an answer."""
+    return _object_of(told, VocabularyDocument)
+
 
 _BY_HAND: Mapping[type[Struct], tuple[type[Struct], Callable[[Any], Any]]] = {  # Any: the message, and its object
     protocol.AskWhy: (AskWhy, _ask_why),
@@ -356,6 +399,7 @@ ANSWERS: Final[Mapping[type[Struct], tuple[type[Struct], ...]]] = {
     protocol.AskWhy: (protocol.Reasons,),
     protocol.AskDrawing: (protocol.Drawing,),
     protocol.AskKeys: (protocol.Keys,),
+    protocol.AskVocabulary: (protocol.Vocabulary,),
     protocol.PublishEvents: (protocol.Done,),
     protocol.SubscribeEvents: (protocol.Subscribed, protocol.Events, protocol.Dropped, protocol.Ended),
     protocol.AskChannel: (protocol.ChannelReport,),

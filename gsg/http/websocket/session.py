@@ -36,6 +36,7 @@ from ..protocol import (
     AskKeys,
     AskReport,
     AskTopics,
+    AskVocabulary,
     AskWhy,
     Done,
     Doors,
@@ -62,6 +63,7 @@ from ..protocol import (
     Topics,
     Unsubscribe,
     UpToDate,
+    Vocabulary,
     failed,
 )
 from ..serving.clients import Place
@@ -84,7 +86,7 @@ LEAVE_S = 1.0
 MAX_REASON_BYTES = 120
 """Of a close frame, 123 at most (RFC 6455, section 5.5)."""
 
-_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys, AskChannel, AskTopics)
+_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskKeys, AskVocabulary, AskChannel, AskTopics)
 """Requests whose answers may be long: of one client, one is answered at a time."""
 
 
@@ -261,6 +263,8 @@ class Session:
                 if len(request.keys) > most:
                     raise LocalError(f"{len(request.keys)} keys asked about at once; expected at most {most}")
                 return Keys(number, await self._peer.inside.keys(request.keys, find=request.find))
+            case AskVocabulary():
+                return Vocabulary(number, *await self._peer.inside.vocabulary(request.most))
             case AskDoors():
                 if self._telling_doors is not None:
                     raise LocalError("this client is told of other peers' doors already; expected AskDoors once on a connection")

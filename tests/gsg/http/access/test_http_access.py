@@ -30,6 +30,7 @@ from gsg.http.protocol import (
     AskKeys,
     AskReport,
     AskTopics,
+    AskVocabulary,
     AskWhy,
     Done,
     Ended,
@@ -113,6 +114,7 @@ REQUESTS: list[Request] = [
     PublishTopic(1, "t", []),
     SubscribeTopic(1, "t"),
     AskTopics(1),
+    AskVocabulary(1),
     AskDoors(1),
 ]
 
