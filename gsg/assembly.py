@@ -26,6 +26,7 @@ from .monitoring.status import Counters, Status
 from .monitoring.timings import Timings
 from .monitoring.tracing import Tracing
 from .monitoring.vitals import Doors, Vitals
+from .monitoring.vocabulary import OwnVocabulary
 from .placement.holders import Holders
 from .placement.responsibility import Responsibility
 from .placement.rules import Anchor
@@ -127,6 +128,7 @@ class Parts:
         self.heartbeats = Heartbeats(holders, exchange, clock, self.subscriber.feeds.links, rng, self.known_doors)
         self.pauses = Pauses(holders, self.interests, self.leases, self.handover, self.subscriber.was_away)
         self.status = Status(exchange, rendezvous, self.publisher, counters, start_task, lambda: disk.room)
+        self.vocabulary = OwnVocabulary(contact, rendezvous, holders, start_task)
         self.timings = timings = Timings(contact.id)
         self.publisher.on_acknowledged = timings.acknowledge.observe
         self.publisher.record.on_sending = timings.begin_events

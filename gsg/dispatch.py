@@ -20,6 +20,7 @@ from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .experiments.testbed import Testbed
 from .feeds.by_heads.heads import Heads
 from .monitoring.status import Status
+from .monitoring.vocabulary import OwnVocabulary
 from .placement.holders import Holders
 from .placement.responsibility import Responsibility
 from .placement.rules import REPLICAS
@@ -97,6 +98,7 @@ class Parts(Protocol):
     head_watch: HeadWatch
     heartbeats: Heartbeats
     status: Status
+    vocabulary: OwnVocabulary
     topics: PeerTopics
     testbed: Testbed
     quotas: Quotas
@@ -266,6 +268,8 @@ class Dispatch:
                     parts.heads.lead(link, message)
                 case Beat():
                     link.send(parts.heartbeats.answer(link, message))
+                case AskStatus() if message.vocabulary:
+                    parts.vocabulary.answer(link, message)
                 case AskStatus():
                     parts.status.answer(link, message.request)
                 case AskReached():

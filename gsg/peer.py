@@ -318,7 +318,8 @@ class Peer:
 
     @property
     def inside(self) -> Inspection:
-        """What the peer knows of its users' queries and of keys: plans, reasons, what they hold, pictures, who holds a key."""
+        """What the peer knows of its users' queries and of keys: plans, reasons, what they hold, pictures, who holds a key, and
+        which constants facts have."""
         self._opened()
         parts = self._parts
         anchors = parts.subscriber.feeds.anchors

@@ -152,6 +152,24 @@ export interface WhyNot {
   notes: string[];
 }
 
+export interface Vocabulary {
+  /** The one with the most facts first. */
+  constants: {
+    arity: number;
+    position: number;
+    /** null for one that is too long to be told; `long` says its size, and a hash. */
+    constant: Term | null;
+    long?: string;
+    /** That everybody may read, at all peers. */
+    facts: number;
+    /** Conditions of subscriptions that are posted under it. */
+    templates: number;
+  }[];
+  totals: { arity: number; facts: number; keys: number }[];
+  /** Peers that did not say. */
+  silent: { peer: string; address: string; why: string }[];
+}
+
 export interface Topic {
   readonly name: string;
   publish(...events: Tuple[]): Promise<void>;
@@ -229,6 +247,7 @@ export interface Client {
   explain(query: string, language?: string): Promise<Record<string, unknown>>;
   subscriptions(): Promise<Record<string, unknown>[]>;
   report(): Promise<Record<string, unknown>[]>;
+  vocabulary(most?: number): Promise<Vocabulary>;
   drawing(subscription?: number | null): Promise<string>;
   network(subscription?: number | null): Promise<Network>;
   route(pattern: (Term | null)[]): Promise<Route>;

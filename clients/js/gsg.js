@@ -121,6 +121,12 @@ export class Client {
     return (await this.ask({ type: "ask_report" })).peers;
   }
 
+  /** The constants with the most facts, at all peers, and how much there is by arity. */
+  async vocabulary(most = 100) {
+    const { constants, totals, silent } = await this.ask({ type: "ask_vocabulary", most });
+    return { constants: constants.map((one) => ({ ...one, constant: decodeTerm(one.constant) })), totals, silent };
+  }
+
   /** A picture of the peer's network, or of one subscription's part, as SVG. */
   async drawing(subscription = null) {
     return (await this.ask({ type: "ask_drawing", subscription })).svg;

@@ -1,7 +1,7 @@
 """The command ``gsg``. This is where doors are put together; each command's module is imported when it is called.
 
-Open next: peer/ (start a peer), publish/, subscribe.py, explain.py, status.py, check.py, cert/, simulate/; connecting.py has what
-they share.
+Open next: peer/ (start a peer), publish/, subscribe.py, explain.py, ls.py, status.py, check.py, cert/, simulate/; connecting.py has
+what they share.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class _Gsg(LazyGroup):
         "channel": ("channel", "Publish and hear events of property sets."),
         "topics": ("topics", "List the topics that a peer knows of."),
         "explain": ("explain", "Say how a query is answered, why a row holds or does not, or what subscriptions hold."),
+        "ls": ("ls", "List the constants that facts have, those with the most facts first."),
         "status": ("status", "Show the peers, what each holds and how the load is spread."),
         "check": ("check", "Say how a peer is, for cron and monitors; the exit code is that of Nagios' plugins."),
         "cert": ("cert", "Make certificates for the doors of a peer, and for its clients."),

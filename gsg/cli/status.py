@@ -25,7 +25,7 @@ async def _status(as_json: bool, url: str) -> None:
     if as_json:
         say(json.dumps(report.as_dict(), indent=2))
         return
-    from .tables import PEERS_LEGEND, console, counts_table, peers_table, print_table, processes_table
+    from .tables import PEERS_LEGEND, console, counts_table, peers_table, print_table, processes_table, silent_text
 
     output = console()
     asked = report.peers[0]
@@ -38,7 +38,6 @@ async def _status(as_json: bool, url: str) -> None:
     output.print(PEERS_LEGEND, style="dim", soft_wrap=False)
     print_table(output, processes_table(report))
     for peer in report.silent:
-        said = f"no answer from peer {peer.peer.hex()[:12]} at {peer.address}: {peer.why}"
-        output.print(one_line(said), markup=False, soft_wrap=True)
+        output.print(one_line(silent_text(peer)), markup=False, soft_wrap=True)
     if any(one.count for peer in report.peers for one in peer.counts):
         print_table(output, counts_table(report))

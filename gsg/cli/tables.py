@@ -21,7 +21,8 @@ from ..tuples.escaping import one_line
 if TYPE_CHECKING:
     # The driver of a simulation prints its tables where neither doors nor the overlay are installed.
     from ..explain.explanations import Holding
-    from ..http.protocol import ChannelSubscription, Report
+    from ..http.protocol import ChannelSubscription, Report, Vocabulary
+    from ..wire.status_messages import SilentPeer
 
 WIDE = 120
 """Columns to write where there is no terminal to ask, and no COLUMNS."""
@@ -162,6 +163,28 @@ def counts_table(report: Report) -> FittedTable:
     )
 
 
+def silent_text(peer: SilentPeer) -> str:
+    """What is said of a peer that has not answered."""
+    return f"no answer from peer {peer.peer.hex()[:12]} at {peer.address}: {peer.why}"
+
+
+def constants_table(vocabulary: Vocabulary) -> FittedTable:
+    """Constants, where they stand, and what lies under them."""
+    from ..tuples.long_constants import constant_text
+
+    rows = [
+        (constant_text(one.constant), f"{one.position} of {one.arity}", f"{one.facts:,}", f"{one.templates:,}")
+        for one in vocabulary.constants
+    ]
+    return FittedTable([Column("constant", is_text=True, folds=True), *map(Column, ("position", "facts", "templates"))], rows)
+
+
+def arities_table(vocabulary: Vocabulary) -> FittedTable:
+    """How much there is of tuples of each arity."""
+    rows = [(f"{one.arity:,}", f"{one.facts:,}", f"{one.keys:,}") for one in vocabulary.totals]
+    return FittedTable([*map(Column, ("terms", "facts", "keys"))], rows)
+
+
 PEERS_LEGEND = (
     "keyspace: share of all keys that the peer is responsible for. "
     "entries: facts under keys, a fact held under two keys counts twice. "
@@ -195,6 +218,12 @@ def channel_table(subscriptions: list[ChannelSubscription]) -> FittedTable:
     ]
     texts = (Column("client", is_text=True), Column("language", is_text=True), Column("subscription", is_text=True, folds=True))
     return FittedTable([*map(Column, ("id", "matched", "delivered", "failed")), *texts], rows)
+
+
+CONSTANTS_LEGEND = (
+    "position: of so many terms, from 0. facts: that everybody may read. "
+    "templates: conditions of subscriptions that are posted under the constant. keys: constants at positions."
+)
 
 
 HOLDINGS_LEGEND = (

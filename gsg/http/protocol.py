@@ -6,9 +6,9 @@ its first frame. Every request has a number of the client's choice and is answer
 for, with that number. Requests are carried out in order; up to UNANSWERED of them are under way at once.
 
     client -> peer      Insert, Retract, Notify, Subscribe, Unsubscribe, AskReport, Explain, AskHoldings, AskWhy, AskDrawing,
-                        AskNetwork, AskRoute, AskKeys, PublishEvents, SubscribeEvents, AskChannel, AskDoors
+                        AskNetwork, AskRoute, AskKeys, AskVocabulary, PublishEvents, SubscribeEvents, AskChannel, AskDoors
     peer -> client      Done, Failed, Subscribed, then Rows... UpToDate Rows... ; Dropped; OutOfDate; Ended; Report,
-                        Explained, Holdings, Reasons, Drawing, Network, Route, Keys; of a channel Subscribed, then
+                        Explained, Holdings, Reasons, Drawing, Network, Route, Keys, Vocabulary; of a channel Subscribed, then
                         Events... ; ChannelReport; Doors, and again when they change
 
 Terms are arrays of a kind and its fields, as in :mod:`gsg.tuples.terms`: ``[1, name]`` a symbol, ``[2, iri]``, ``[3, label]`` a
@@ -32,7 +32,7 @@ from ..languages.query import MAX_TOKENS
 from ..subscriptions.backlog import LIMIT, Overflow
 from ..tuples.features import Key
 from ..tuples.terms import Term
-from ..wire.status_messages import PeerStatus, SilentPeer
+from ..wire.status_messages import ArityCount, ConstantCount, PeerStatus, SilentPeer
 
 MAX_KEYS, MAX_KEYS_FOUND = 10_000, 16
 """Keys that may be asked about at once, and with a lookup for each; more is refused."""
@@ -155,6 +155,12 @@ class AskKeys(_Message, tag=23, frozen=True):
     keys: list[Key]
     """Arity, position and constant of each."""
     find: bool = False
+
+
+class AskVocabulary(_Message, tag=36, frozen=True):
+    """Which constants have the most facts, at all peers? ``most``: so many of them; of more than 1,000 so many are told."""
+
+    most: int = 100
 
 
 class PublishEvents(_Message, tag=26, frozen=True):
@@ -322,6 +328,14 @@ class Keys(_Message, tag=24, frozen=True):
     keys: list[HeldKey]
 
 
+class Vocabulary(_Message, tag=37, frozen=True):
+    """The constants with the most facts, how many facts and keys there are by arity, and who did not say."""
+
+    constants: list[ConstantCount]
+    totals: list[ArityCount]
+    silent: list[SilentPeer] = []
+
+
 class Events(_Message, tag=29, frozen=True):
     """Events of a subscription of the peer's channel: the source and the number of each, and its fields as an object of JSON."""
 
@@ -408,11 +422,14 @@ Request: TypeAlias = (
     | AskNetwork
     | AskRoute
     | AskKeys
+    | AskVocabulary
     | AskDoors
     | ChannelRequest
     | TopicRequest
 )
 OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended | Events | TopicEvents
 """What the peer tells of a subscription that it has made."""
-Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Network | Route | Keys | ChannelReport | Topics | Doors
+Answer: TypeAlias = (
+    Report | Explained | Holdings | Reasons | Drawing | Network | Route | Keys | Vocabulary | ChannelReport | Topics | Doors
+)
 Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer

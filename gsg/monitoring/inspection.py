@@ -33,6 +33,7 @@ from ..tuples.features import Key, Load, Template, short_key
 from ..tuples.terms import Term, Tuple, n3
 from ..wire.exchange import Exchange, show
 from ..wire.status_messages import AskReached, Reached
+from .vocabulary import DEFAULT_MOST, SpaceVocabulary, space_vocabulary
 
 
 class Inspection:
@@ -123,6 +124,13 @@ class Inspection:
             return structs.replace(found, problem=str(error))
         heard = tuple(Heard(one.peer.hex(), one.address, one.templates) for one in told.subscribers)
         return structs.replace(found, facts=told.facts, templates=told.templates, subscribers=heard, is_cut=told.is_cut)
+
+    async def vocabulary(self, most: int = DEFAULT_MOST) -> SpaceVocabulary:
+        """The ``most`` constants under which the most facts lie at all peers, 1,000 at most, and how much there is by arity.
+
+        What only named readers may read does not count. Raises LocalError for fewer than one.
+        """
+        return await space_vocabulary(self._holders.everybody(), self._exchange, most)
 
     def why(self, number: int, row: Row) -> Why:
         """Which tuples make a row of a subscription. Raises LocalError for a number or a name that there is not."""

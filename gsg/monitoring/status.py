@@ -6,14 +6,11 @@ counted, as ``pedro_clients_cut_off``; what each is stands in metrics.py.
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
-from ..background import StartTask, in_turns
-from ..errors import PeerUnreachable, Refused
+from ..background import StartTask
 from ..publisher.publisher import Publisher
 from ..rendezvous.condition_tests import counts_of_tests
 from ..rendezvous.rendezvous import Rendezvous
@@ -22,6 +19,7 @@ from ..tuples.terms import Tuple
 from ..wire.exchange import Exchange, PeerLink, show
 from ..wire.status_messages import Count, PeerStatus
 from .process import memory_bytes
+from .shared_walk import SharedWalk, Walk
 from .version import __version__
 
 Read: TypeAlias = Callable[[], Iterable[Count]]
@@ -53,12 +51,6 @@ class Counters:
 
 PIECE = 1_000
 """Facts, or keys, that are counted between two looks at the clock."""
-AT_ONCE = 10
-"""Pieces that are counted while whoever asked waits; the rest in slices of SLICE_S, in turn with others."""
-ASKING = 100
-"""Who may wait for the end of a count in slices; beyond, a question is refused."""
-REST = 20
-"""What was counted in slices is told for so many times as long as it took: that costs a peer little, however often it is asked."""
 
 
 class Figures(NamedTuple):
@@ -71,7 +63,7 @@ class Figures(NamedTuple):
     standby: int
 
 
-def figures_of(rendezvous: Rendezvous) -> Iterator[Figures | None]:
+def figures_of(rendezvous: Rendezvous) -> Walk[Figures]:
     """Walk through what is there now: nothing after each piece, and in the end the figures."""
     held = rendezvous.held
     keys = list(held.keys())
@@ -110,42 +102,11 @@ class Status:
         self._rendezvous = rendezvous
         self._publisher = publisher
         self._counters = counters
-        self._start_task = start_task
-        self._asking: list[tuple[PeerLink, int]] = []
-        """Who waits for the count under way. Limit: ASKING."""
-        self._last: Figures | None = None
-        self._fresh_until_s = 0.0
+        self._counting = SharedWalk(lambda: figures_of(rendezvous), lambda: rendezvous.clock(), start_task)
 
     def answer(self, link: PeerLink, request: int) -> None:
         """Somebody asks. Raises Refused where too many wait already."""
-        if len(self._asking) >= ASKING:
-            raise Refused(f"{ASKING} questions wait for this peer to count what it holds; ask again in a moment")
-        if self._last is not None and self._rendezvous.clock() < self._fresh_until_s:
-            link.send(self._status(request, self._last))
-            return
-        if not self._asking:
-            self._last = None
-            counting = figures_of(self._rendezvous)
-            figures = next(filter(None, islice(counting, AT_ONCE)), None)
-            if figures is not None:
-                link.send(self._status(request, figures))
-                return
-            self._start_task(self._count(counting))
-        self._asking.append((link, request))
-
-    async def _count(self, counting: Iterator[Figures | None]) -> None:
-        clock = self._rendezvous.clock
-        begun_s = clock()
-        try:
-            async for figures in in_turns(counting, clock):
-                self._last = figures
-            self._fresh_until_s = clock() + REST * (clock() - begun_s)
-        finally:
-            asking, self._asking = self._asking, []
-        assert self._last is not None, "the walk ends with the figures"
-        for link, request in asking:
-            with contextlib.suppress(PeerUnreachable):
-                link.send(self._status(request, self._last))
+        self._counting.ask(lambda figures: link.send(self._status(request, figures)))
 
     def _status(self, request: int, figures: Figures) -> PeerStatus:
         contact, traffic, rendezvous = self._exchange.own.contact, self._exchange.traffic, self._rendezvous

@@ -15,7 +15,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from .audiences import Restricted
-from .terms import Symbol, Term
+from .terms import Symbol, Term, n3
 
 LONG_BYTES = 256
 """The longest term, as encoded, that stands for itself in a key or a tombstone. All peers of a network must have the same."""
@@ -55,6 +55,11 @@ def short(constant: ShortTerm) -> ShortTerm:
     if len(encoded) <= LONG_BYTES or type(constant) is Hashed:
         return constant
     return Hashed(len(encoded), blake2b(encoded, digest_size=HASH_BYTES).digest())
+
+
+def constant_text(constant: ShortTerm) -> str:
+    """A constant as people read it: in GSG script, or, of a long one, that it is one."""
+    return str(constant) if isinstance(constant, Hashed) else n3(constant)
 
 
 def remains_of(fact: Remains) -> Remains:

@@ -23,7 +23,7 @@ from ..errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused, Remote
 from .experiment_messages import Orders
 from .holder_messages import Differ
 from .messages import ByHead, Done, Failed, Loads, Message, NotHere, decode, encode
-from .status_messages import PeerStatus, Reached
+from .status_messages import PeerStatus, Reached, Vocabulary
 from .topic_messages import Members
 
 log = logging.getLogger(__name__)
@@ -37,8 +37,8 @@ FORGET_AT = 1_000
 MAX_PENDING = 128_000
 """Requests that a link may leave unanswered; it is ended when there are so many, or at most twice as many, and they go again."""
 
-Answer: TypeAlias = Done | Failed | Loads | NotHere | ByHead | Differ | PeerStatus | Reached | Members | Orders
-_ANSWERS = (Done, Failed, Loads, NotHere, ByHead, Differ, PeerStatus, Reached, Members, Orders)
+Answer: TypeAlias = Done | Failed | Loads | NotHere | ByHead | Differ | PeerStatus | Reached | Vocabulary | Members | Orders
+_ANSWERS = (Done, Failed, Loads, NotHere, ByHead, Differ, PeerStatus, Reached, Vocabulary, Members, Orders)
 Wanted = TypeVar("Wanted", bound=Answer)
 OnMessage: TypeAlias = "Callable[[PeerLink, Message], None]"
 

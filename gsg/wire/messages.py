@@ -14,7 +14,7 @@
     publisher  -> rendezvous    AskInterest                         answered by Interest
     rendezvous -> publisher     Interested                          answered by Done
     peer       -> peer          of topics: topic_messages.py; of experiments: experiment_messages.py
-    anybody    -> anybody       AskStatus                           answered by PeerStatus
+    anybody    -> anybody       AskStatus                           answered by PeerStatus, or Vocabulary
     anybody    -> rendezvous    AskReached                          answered by Reached
 
 ``request`` numbers an exchange on one link; a feed's number is the subscriber's. Sequence numbers count the messages of a feed from
@@ -41,7 +41,7 @@ from .door_urls import MAX_DOOR_CHARACTERS
 from .experiment_messages import ExperimentMessage
 from .holder_messages import AskFacts, AskKeys, AskRanges, Buried, Differ, Replicate
 from .interest_messages import AskInterest, Interest, Interested
-from .status_messages import AskReached, AskStatus, PeerStatus, Reached
+from .status_messages import AskReached, AskStatus, PeerStatus, Reached, Vocabulary
 from .topic_messages import NAMING, EnrolMember, Inject, Members, TopicMessage, contacts_in
 from .trace_context import TraceContext
 
@@ -421,6 +421,7 @@ Message: TypeAlias = (
     | PeerStatus
     | AskReached
     | Reached
+    | Vocabulary
     | AskPassed
     | Passed
     | Arrived

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from ..tuples.features import Key
-from ..tuples.terms import Tuple
+from ..tuples.long_constants import ShortTerm
+from ..tuples.terms import MAX_ARITY, Tuple
+
+MOST_CONSTANTS = 1_000
+"""Constants of one answer about the vocabulary; a question for more is answered with so many."""
+_Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -13,9 +20,14 @@ class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class AskStatus(_Message, tag=14, frozen=True):
-    """How are you?"""
+    """How are you? With ``vocabulary``: under which constants do facts lie with you, of so many at most?
+
+    The second is a field of the first, since a peer of an earlier version would end the link by which a message comes that it does
+    not know. It passes over the field and answers PeerStatus, which says its version.
+    """
 
     request: int
+    vocabulary: int = 0
 
 
 class Count(_Message, frozen=True):
@@ -93,3 +105,32 @@ class Reached(_Message, tag=73, frozen=True):
     templates: int
     subscribers: list[TemplatesOf] = []  # msgspec gives each its own
     is_cut: bool = False
+
+
+class ConstantCount(_Message, frozen=True):
+    """What lies under a key: facts that everybody may read, and the templates of subscriptions."""
+
+    arity: _Count
+    position: _Count
+    constant: ShortTerm
+    """Of a long one its hash is known alone (gsg/tuples/long_constants.py)."""
+    facts: _Count
+    templates: _Count
+
+
+class ArityCount(_Message, frozen=True):
+    """The tuples of one arity: facts that everybody may read, each once, and the keys under which there are any, or templates."""
+
+    arity: _Count
+    facts: _Count
+    keys: _Count
+
+
+class Vocabulary(_Message, tag=38, frozen=True):
+    """What a peer is the primary of: the constants with the most facts, and how much there is in all."""
+
+    request: int
+    constants: Annotated[list[ConstantCount], msgspec.Meta(max_length=MOST_CONSTANTS)]
+    """The one with the most facts first, and among equals by their texts."""
+    totals: Annotated[list[ArityCount], msgspec.Meta(max_length=MAX_ARITY)]
+    """By arity."""

@@ -104,6 +104,19 @@ describe("a client of a peer", { skip: peer ? false : "GSG_PEER names no peer" }
     assert.equal(typeof (await client.topic("js/one").size()), "number");
   });
 
+  test("says which constants facts have", async () => {
+    await client.insert([["v", symbol("vocabulary"), 2n ** 60n], ["w", symbol("vocabulary"), "long ".repeat(100)]]);
+    const { constants, totals, silent } = await client.vocabulary(1_000);
+
+    const at = (position, wanted) => constants.find((one) => one.arity === 3 && one.position === position && wanted(one));
+    const { facts, templates } = at(1, ({ constant }) => constant?.symbol === "vocabulary");
+    assert.deepEqual([facts, templates], [2, 0]);
+    assert.equal(at(2, ({ constant }) => constant === 2n ** 60n).facts, 1);
+    assert.match(at(2, ({ constant }) => constant === null).long, /^a constant of 503 bytes with the hash [0-9a-f]{12}$/);
+    assert.ok(totals.find(({ arity }) => arity === 3).facts >= 2);
+    assert.deepEqual(silent, []);
+  });
+
   test("rejects what is asked of a closed client", async () => {
     const other = await connect(peer);
     await other.close();

@@ -14,6 +14,9 @@ const rows: Row[] = subscription.rows();
 const ways: number = (await subscription.why(rows[0]!)).total;
 for await (const { topic, values } of await client.topic("a/+").subscribe()) console.log(topic.length, values.length, ways);
 for await (const { fields } of await client.channel.subscribe("true", { language: "predicate" })) console.log(fields["type"]);
+const { constants, silent } = await client.vocabulary(10);
+const constant: Term | null = constants[0]!.constant;
+console.log(constant, constants[0]!.facts + 1, silent[0]!.why.length);
 
 // @ts-expect-error: null is no term
 await client.insert([[null]]);

@@ -108,6 +108,7 @@ class Client:
     explain = blocking(AsyncClient.explain)
     subscriptions = blocking(AsyncClient.subscriptions)
     keys = blocking(AsyncClient.keys)
+    vocabulary = blocking(AsyncClient.vocabulary)
     why = blocking(AsyncClient.why)
     why_not = blocking(AsyncClient.why_not)
     drawing = blocking(AsyncClient.drawing)

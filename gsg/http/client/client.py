@@ -37,6 +37,7 @@ from ..protocol import (
     AskNetwork,
     AskReport,
     AskRoute,
+    AskVocabulary,
     AskWhy,
     Done,
     Drawing,
@@ -54,6 +55,7 @@ from ..protocol import (
     Route,
     Subscribe,
     Subscribed,
+    Vocabulary,
 )
 from .channel import ClientChannel
 from .door_choice import DoorChoice, urls_of
@@ -207,6 +209,10 @@ class AsyncClient:
         Raises LocalError for more than 10,000 keys, or 16 with ``find``.
         """
         return (await self._connection.ask(AskKeys(self._connection.next_number(), list(keys), find), Keys)).keys
+
+    async def vocabulary(self, most: int = 100) -> Vocabulary:
+        """The constants with the most facts at all peers; see :meth:`gsg.monitoring.inspection.Inspection.vocabulary`."""
+        return await self._connection.ask(AskVocabulary(self._connection.next_number(), most), Vocabulary)
 
     async def why(self, subscription: int, row: Mapping[str, object]) -> Why:
         """Which tuples make a row of the subscription with this number at the peer. Some of the row's names will do."""

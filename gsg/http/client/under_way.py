@@ -16,6 +16,7 @@ from ..protocol import (
     AskKeys,
     AskReport,
     AskTopics,
+    AskVocabulary,
     Explain,
     Insert,
     Publishing,
@@ -46,7 +47,7 @@ EVENTS_FOLLOW = "events in between may have been missed: go on reading"
 
 SENT_AGAIN: Final = (
     *(Insert, Retract, Subscribe, SubscribeEvents, SubscribeTopic),
-    *(AskReport, AskHoldings, AskKeys, AskChannel, AskTopics, Explain),
+    *(AskReport, AskHoldings, AskKeys, AskVocabulary, AskChannel, AskTopics, Explain),
 )
 """Requests that may be carried out twice, and do not name what only the peer that was lost has."""
 

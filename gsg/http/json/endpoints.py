@@ -11,14 +11,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ...explain.explanations import Holding
+from ...monitoring.vocabulary import DEFAULT_MOST
 from ..access.principals import Role
 from ..operations import MISSING, Described, Endpoint, Operation, Services
 from .asyncapi import asyncapi
-from .messages import Batch
+from .messages import Batch, VocabularyDocument
 from .openapi import openapi
 from .publishing import JSON, LINES, Published, insert, notify, retract
 from .subscriptions import ended, listed
 from .terms import SaidInJson, TermForm
+from .vocabulary import vocabulary
 from .watching import MEDIA_TYPE, PARAMETERS, watch
 
 AS_JSON: Final = Described(answers={JSON: dict[str, Any]})
@@ -26,6 +28,7 @@ AS_JSON: Final = Described(answers={JSON: dict[str, Any]})
 
 
 LISTED: Final = Described(answers={JSON: list[Holding]})
+COUNTED: Final = Described({"most": (int, DEFAULT_MOST)}, answers={JSON: VocabularyDocument})
 ENDED: Final = Described(statuses={204: "done"})
 
 
@@ -46,6 +49,7 @@ def json_operations(services: Services) -> list[Operation]:
         Operation("POST", "/events", Role.PUBLISH, "publish events", notify(services), published),
         Operation("GET", "/subscriptions", Role.READ, "the subscriptions of this peer", listed(services), LISTED),
         Operation("DELETE", "/subscriptions/{number}", Role.ADMIN, "end a subscription", ended(services), ENDED),
+        Operation("GET", "/vocabulary", Role.READ, "which constants facts have, at all peers", vocabulary(services), COUNTED),
         Operation("GET", "/watch", Role.READ, "a query's rows and their changes, as server-sent events", watch(services), watched),
     ]
 

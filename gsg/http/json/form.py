@@ -13,8 +13,9 @@ from ...languages.rows import Change, Sign
 from ...tuples.terms import Term
 from ..protocol import Reply, Request
 from .decoding import decode_object
-from .messages import Change as ChangeObject
-from .messages import SignText, reply_object
+from .messages import reply_object
+from .objects import Change as ChangeObject
+from .objects import SignText
 from .terms import WRITERS, TermForm
 
 SUBPROTOCOL: Final = "gsg.v1+json"

@@ -2,7 +2,8 @@
 
 The name of a message is its class in lower case with underscores (``SubscribeTopic`` is ``{"type": "subscribe_topic"}``), but for
 those of NAMED; a field is called as there, but for those of RENAMED. What arrays say by place alone has names here: FIELDS has such
-fields, and the classes above it such messages. A request may leave out what has a default; a field that there is not is refused.
+fields, objects.py their parts, and the classes below such messages. A request may leave out what has a default; a field that there
+is not is refused.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from functools import reduce
 from operator import or_
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Final, NamedTuple, TypeAlias, get_args
 
 import msgspec
 from msgspec import Struct
@@ -19,10 +20,25 @@ from msgspec import Struct
 import dht
 
 from ...explain.explanations import HeldKey
-from ...explain.tuple_route import Subscriber, TupleRoute
+from ...explain.tuple_route import TupleRoute
+from ...tuples.long_constants import Hashed
 from ...tuples.terms import Term, term
+from ...wire import status_messages
 from .. import protocol
 from ..protocol import NUMBER, Reply, Request, Said
+from .objects import (
+    AskedKey,
+    Change,
+    ChannelEvent,
+    CountedConstant,
+    Holder,
+    KeyInJson,
+    RouteInJson,
+    RouteKeyInJson,
+    SilentPeer,
+    TopicEvent,
+    TopicSize,
+)
 from .terms import SaidInJson, plain, said
 
 RENAMED: Final = {"request": "id", "text": "query"}
@@ -36,97 +52,7 @@ def object_name(kind: type[Struct]) -> str:
     return NAMED.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
 
 
-# --- what has names here, and places in arrays --------------------------------------------------------------------------------
-
-
-SignText: TypeAlias = Literal["+", "-", "!"]
-
-
-class Change(Struct, frozen=True):
-    """A difference of an answer."""
-
-    sign: SignText
-    """``+`` for a row that has become true, ``-`` for one that has stopped being true, ``!`` for one of an event's moment."""
-    row: dict[str, SaidInJson]
-    """The terms by name, without those that are unbound."""
-    at: str
-    """When the peer told it (RFC 3339, UTC)."""
-
-
-class AskedKey(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a tuple lies under."""
-
-    arity: int
-    position: int
-    constant: SaidInJson
-
-
-class Holder(Struct, frozen=True):
-    """A peer that holds a key."""
-
-    id: str
-    host: str
-    port: int
-
-
-class KeyInJson(Struct, frozen=True):
-    """A key as one peer sees it."""
-
-    facts: int
-    holders: list[Holder]
-
-
-class RouteKeyInJson(Struct, frozen=True):
-    """A key of a tuple (:class:`gsg.explain.tuple_route.RouteKey`)."""
-
-    position: int
-    constant: str
-    key: str
-    holders: list[Holder]
-    facts: int | None
-    templates: int | None
-    subscribers: tuple[Subscriber, ...]
-    is_cut: bool
-    problem: str
-
-
-class RouteInJson(Struct, frozen=True):
-    """How a tuple travels."""
-
-    keys: list[RouteKeyInJson]
-
-
-class ChannelEvent(Struct, frozen=True):
-    """An event of a channel: who published it, that one's number for it, and its fields."""
-
-    source: str
-    number: int
-    fields: dict[str, Any]  # Any: JSON's values
-    """A reference is ``{"$ref": ...}`` (docs/channels.md)."""
-
-
-class TopicEvent(Struct, frozen=True, omit_defaults=True):
-    """An event of a topic; ``topic`` where a filter was subscribed to."""
-
-    publisher: str
-    number: int
-    values: list[SaidInJson]
-    topic: str = ""
-
-
-class TopicSize(Struct, frozen=True):
-    """A topic, and how many members it has, about; 0 where that is unknown."""
-
-    topic: str
-    members: float
-
-
-class SilentPeer(Struct, frozen=True):
-    """A peer that did not say how it is."""
-
-    peer: str
-    address: str
-    why: str
+# --- what is written by hand -----------------------------------------------------------------------------------------------------
 
 
 class _Object(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag=lambda name: name.lower()):
@@ -200,8 +126,11 @@ def _topics(told: protocol.Topics) -> Topics:
 
 
 def _report(told: protocol.Report) -> Report:
-    silent = [SilentPeer(one.peer.hex(), one.address, one.why) for one in told.silent]
-    return Report(id=told.request, peers=told.as_dict()["peers"], silent=silent)
+    return Report(id=told.request, peers=told.as_dict()["peers"], silent=_silent(told.silent))
+
+
+def _silent(told: list[status_messages.SilentPeer]) -> list[SilentPeer]:
+    return [SilentPeer(one.peer.hex(), one.address, one.why) for one in told]
 
 
 # --- what is derived ----------------------------------------------------------------------------------------------------------
@@ -301,6 +230,15 @@ def _route(route: TupleRoute) -> RouteInJson:
     )
 
 
+def _counted(told: list[status_messages.ConstantCount]) -> list[CountedConstant]:
+    return [
+        CountedConstant(one.arity, one.position, None, one.facts, one.templates, str(one.constant))
+        if isinstance(one.constant, Hashed)
+        else CountedConstant(one.arity, one.position, plain(one.constant), one.facts, one.templates)
+        for one in told
+    ]
+
+
 def _holder(contact: dht.Contact) -> Holder:
     return Holder(contact.id.hex(), contact.host, contact.port)
 
@@ -338,6 +276,22 @@ FIELDS[protocol.ChannelReport, "subscriptions"] = _Field(
     list[_ChannelSubscription],  # type: ignore[valid-type]  # made as this module is loaded
     lambda those: [_object_of(one, _ChannelSubscription) for one in those],
 )
+
+_ArityCount = _derived(status_messages.ArityCount, "ArityCount")
+FIELDS[protocol.Vocabulary, "constants"] = _Field(list[CountedConstant], _counted)
+FIELDS[protocol.Vocabulary, "totals"] = _Field(
+    list[_ArityCount],  # type: ignore[valid-type]  # made as this module is loaded
+    lambda those: [_object_of(one, _ArityCount) for one in those],
+)
+FIELDS[protocol.Vocabulary, "silent"] = _Field(list[SilentPeer], _silent, [])
+VocabularyDocument = _derived(protocol.Vocabulary, "VocabularyDocument")
+"""What GET /vocabulary answers: the message without its number."""
+
+
+def vocabulary_document(told: protocol.Vocabulary) -> Struct:
+    """The document of an answer."""
+    return _object_of(told, VocabularyDocument)
+
 
 _BY_HAND: Mapping[type[Struct], tuple[type[Struct], Callable[[Any], Any]]] = {  # Any: the message, and its object
     protocol.AskWhy: (AskWhy, _ask_why),
@@ -405,6 +359,7 @@ ANSWERS: Final[Mapping[type[Struct], tuple[type[Struct], ...]]] = {
     protocol.AskNetwork: (protocol.Network,),
     protocol.AskRoute: (protocol.Route,),
     protocol.AskKeys: (protocol.Keys,),
+    protocol.AskVocabulary: (protocol.Vocabulary,),
     protocol.PublishEvents: (protocol.Done,),
     protocol.SubscribeEvents: (protocol.Subscribed, protocol.Events, protocol.Dropped, protocol.Ended),
     protocol.AskChannel: (protocol.ChannelReport,),

@@ -7,7 +7,8 @@ from typing import Final
 
 import msgspec
 
-from .messages import Change, Problem
+from .messages import Problem
+from .objects import Change
 
 
 class _Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="type"):

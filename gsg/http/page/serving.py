@@ -20,7 +20,12 @@ from ..problems import problem
 
 FILES: Final = Path(__file__).with_name("files")
 INDEX: Final = "index.html"
-_TYPES: Final = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json"}
+_TYPES: Final = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".json": "application/json",
+}
 _NAME: Final = re.compile(r"[\w-]+\.(?:js|css|svg|json)")
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -32,7 +37,7 @@ _HEADERS: Final = {"x-content-type-options": "nosniff", "referrer-policy": "no-r
 
 def page_operations() -> list[Operation]:
     """Its files."""
-    described = Described(answers={"text/javascript": None, "text/css": None, "image/svg+xml": None, "application/json": None})
+    described = Described(answers={kind.partition(";")[0]: None for kind in _TYPES.values()})
     return [Operation("GET", "/page/{name}", None, "what the page at / loads", _file, described)]
 
 

@@ -39,6 +39,7 @@ from ..protocol import (
     AskReport,
     AskRoute,
     AskTopics,
+    AskVocabulary,
     AskWhy,
     Done,
     Doors,
@@ -67,6 +68,7 @@ from ..protocol import (
     Topics,
     Unsubscribe,
     UpToDate,
+    Vocabulary,
 )
 from ..serving.clients import Place
 from ..subscribing import check_length, check_subscribe, subscribe
@@ -88,7 +90,19 @@ LEAVE_S = 1.0
 MAX_REASON_BYTES = 120
 """Of a close frame, 123 at most (RFC 6455, section 5.5)."""
 
-_QUESTIONS = (AskReport, Explain, AskHoldings, AskWhy, AskDrawing, AskNetwork, AskRoute, AskKeys, AskChannel, AskTopics)
+_QUESTIONS = (
+    AskReport,
+    Explain,
+    AskHoldings,
+    AskWhy,
+    AskDrawing,
+    AskNetwork,
+    AskRoute,
+    AskKeys,
+    AskVocabulary,
+    AskChannel,
+    AskTopics,
+)
 """Requests whose answers may be long: of one client, one is answered at a time."""
 
 
@@ -273,6 +287,8 @@ class Session:
                 if len(request.keys) > most:
                     raise LocalError(f"{len(request.keys)} keys asked about at once; expected at most {most}")
                 return Keys(number, await self._peer.inside.keys(request.keys, find=request.find))
+            case AskVocabulary():
+                return Vocabulary(number, *await self._peer.inside.vocabulary(request.most))
             case AskDoors():
                 if self._telling_doors is not None:
                     raise LocalError("this client is told of other peers' doors already; expected AskDoors once on a connection")

@@ -425,6 +425,7 @@ def test_help_lists_the_commands() -> None:
         "channel",
         "topics",
         "explain",
+        "ls",
         "status",
         "check",
         "cert",
@@ -432,7 +433,7 @@ def test_help_lists_the_commands() -> None:
     ]
 
 
-@pytest.mark.parametrize("command", ["peer", "publish", "subscribe", "explain", "status", "simulate"])
+@pytest.mark.parametrize("command", ["peer", "publish", "subscribe", "explain", "ls", "status", "simulate"])
 def test_every_command_has_help(command: str) -> None:
     result = CliRunner().invoke(main, [command, "-h"])
 

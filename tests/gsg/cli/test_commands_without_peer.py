@@ -107,7 +107,7 @@ async def test_events_of_topics_and_channels_go_on_at_the_next_peer_and_what_may
 
 
 @pytest.mark.parametrize(
-    "arguments", [("status",), ("topics",), ("explain", "(?x)"), ("channel", "stats")], ids=lambda words: words[0]
+    "arguments", [("status",), ("topics",), ("ls",), ("explain", "(?x)"), ("channel", "stats")], ids=lambda words: words[0]
 )
 async def test_a_command_that_asks_once_tries_the_next_peer(two_peers: list[PeerProcess], arguments: tuple[str, ...]) -> None:
     runner = CliRunner(env={"GSG_PEER": f"{NOBODY},{two_peers[0].url}"})

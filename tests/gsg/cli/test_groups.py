@@ -38,7 +38,7 @@ def test_a_name_is_near_to_what_was_meant(name: str, known: list[str], meant: li
         (["statsu"], "No such command 'statsu'. Did you mean 'status'?"),
         (["simulate", "lb"], "No such command 'lb'. Did you mean 'load-balance'?"),
         (["simulate", "xyzzy"], "Expected one of load-balance, churn, routing, dissemination, replay, package."),
-        (["xyzzy"], "Expected one of peer, publish, subscribe, channel, topics, explain, status, check, cert, simulate."),
+        (["xyzzy"], "Expected one of peer, publish, subscribe, channel, topics, explain, ls, status, check, cert, simulate."),
         (["status", "--jsn"], "No such option '--jsn'. Did you mean '--json'?"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from dht.simnet import SimNet, run
-from gsg.cli.topic_events import SAY_EVERY_S, LossTeller, follow
+from gsg.cli.topics.topic_events import SAY_EVERY_S, LossTeller, follow
 from gsg.errors import Overrun
 from gsg.topics.backlog import Backlog, Losses, TopicEvent
 

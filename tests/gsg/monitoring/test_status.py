@@ -12,7 +12,8 @@ import gsg.monitoring.status
 import gsg.storage.tombstones
 from dht.simnet import SimNet
 from gsg import Peer
-from gsg.monitoring.status import ASKING, AT_ONCE, PIECE, REST
+from gsg.monitoring.shared_walk import ASKING, AT_ONCE, REST
+from gsg.monitoring.status import PIECE
 
 MANY = 2 * AT_ONCE * PIECE
 

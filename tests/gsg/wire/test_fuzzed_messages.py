@@ -41,6 +41,7 @@ from gsg.wire.messages import (
     decode,
     encode,
 )
+from gsg.wire.status_messages import ArityCount, ConstantCount, Vocabulary
 
 ON, STEADY = Symbol("on"), Symbol("steady")
 TEMPLATE: rete.Template[object] = rete.Template((None, ON, None))
@@ -58,6 +59,8 @@ GOOD = [
         Resume(1),
         AskLoads(5, TEMPLATE, [0, 1]),
         AskStatus(6),
+        AskStatus(6, 100),
+        Vocabulary(6, [ConstantCount(3, 1, ON, 2, 1)], [ArityCount(3, 2, 7)]),
         Beat(6, 7, "http://10.0.0.1:8470"),
         AskInterest(),
         AskPassed(b"p" * 20, 1),

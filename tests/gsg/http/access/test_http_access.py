@@ -32,6 +32,7 @@ from gsg.http.protocol import (
     AskReport,
     AskRoute,
     AskTopics,
+    AskVocabulary,
     AskWhy,
     Done,
     Ended,
@@ -117,6 +118,7 @@ REQUESTS: list[Request] = [
     PublishTopic(1, "t", []),
     SubscribeTopic(1, "t"),
     AskTopics(1),
+    AskVocabulary(1),
     AskDoors(1),
 ]
 

@@ -27,7 +27,10 @@ METHODS = {
     ("/page/{name}", "GET"),
     *(("/login", method) for method in ("POST", "DELETE")),
     *(("/subscriptions", "GET"), ("/subscriptions/{number}", "DELETE")),
-    *((path, "GET") for path in ("/watch", "/livez", "/readyz", "/startupz", "/metrics", "/openapi.json", "/asyncapi.json")),
+    *(
+        (path, "GET")
+        for path in ("/vocabulary", "/watch", "/livez", "/readyz", "/startupz", "/metrics", "/openapi.json", "/asyncapi.json")
+    ),
 }
 
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import BadText, LocalError
-from ..tuples.escaping import JSON_ERRORS, json_line, one_line
-from .connecting import connect, peer_option, run, say_state
-from .input_lines import lines_of_input
-from .json_terms import json_term
-from .messages import say
-from .output import Printer
+from ...errors import BadText, LocalError
+from ...tuples.escaping import JSON_ERRORS, json_line, one_line
+from ..connecting import connect, peer_option, run, say_state
+from ..input_lines import lines_of_input
+from ..json_terms import json_term
+from ..messages import say
+from ..output import Printer
 from .topic_events import follow
 
 if TYPE_CHECKING:
-    from ..topics.backlog import TopicEvent
-    from ..tuples.terms import Tuple
+    from ...topics.backlog import TopicEvent
+    from ...tuples.terms import Tuple
 
 
 @click.command(short_help="List the topics that a peer knows of.")
@@ -63,7 +63,7 @@ async def publish(topic: str, values: tuple[str, ...], url: str) -> None:
 
 
 def _terms_of(values: tuple[str, ...]) -> Tuple:
-    from ..languages import Notify, parse_script
+    from ...languages import Notify, parse_script
 
     problem = ""
     try:
@@ -87,7 +87,7 @@ def _text_of(line: bytes) -> str:
 
 async def subscribe(topic: str, *, jsonl: bool, count: int | None, url: str, reconnect: bool) -> None:
     """Print the events of a topic, or of all that match a filter, one a line, until so many have come."""
-    from ..topics.names import is_filter
+    from ...topics.names import is_filter
 
     printer = Printer(sys.stdout, errors=JSON_ERRORS if jsonl else None)
 
@@ -113,6 +113,6 @@ def _jsonl(event: TopicEvent) -> str:
 
 
 def _shown(value: object) -> str:
-    from ..tuples.terms import n3
+    from ...tuples.terms import n3
 
     return n3(value)  # type: ignore[arg-type]  # what comes are terms

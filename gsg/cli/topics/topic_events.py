@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final, Protocol
 
-from ..errors import Overrun, Reconnected
+from ...errors import Overrun, Reconnected
 
 if TYPE_CHECKING:
-    from ..topics.backlog import Losses, TopicEvent
+    from ...topics.backlog import Losses, TopicEvent
 
 SAY_EVERY_S: Final = 1.0
 """Losses are said no more often than that; those that come meanwhile are said together, and at the end."""
@@ -40,7 +40,7 @@ class LossTeller:
 
     def add(self, error: Overrun) -> None:
         """A reader was told of losses."""
-        from ..topics.backlog import Losses
+        from ...topics.backlog import Losses
 
         self._losses = self._losses or Losses()
         self._losses.add(error.lost, unread=error.unread, missing=error.missing)
