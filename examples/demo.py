@@ -238,6 +238,7 @@ async def run(count: int, keep: bool) -> None:
             scene("Yours to play with; Ctrl-C stops the peers")
             for number, process in enumerate(processes, start=1):
                 say(f"  peer {number}: listens on {process.listen}, http door {process.url}, pedro door {process.pedro}")
+            say(f"See them in a browser: {processes[0].url}/")
             say(f"Try: export GSG_PEER={processes[0].url}")
             say(f"     .venv/bin/gsg subscribe '(?film, <{FILM}starring>, ?who)' --snapshot")
             say("     .venv/bin/gsg status")

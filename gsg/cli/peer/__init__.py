@@ -24,6 +24,7 @@ from .experiment_options import ExperimentOptions, with_experiment
 from .http_options import DEFAULT_HTTP, HttpOptions, with_http
 from .log_output import JSON, LAST_WORDS_S, TEXT, Outlet, log_to, outlet_for
 from .network_options import members_of, network_of, ordered_of, with_network
+from .page import open_page, page_url
 from .pedro_options import PedroOptions, refuse_without_door, with_pedro
 from .quota_options import quotas_of, with_quotas
 from .service_manager import ServiceManager
@@ -252,7 +253,7 @@ async def _serve(
         else:
             said.append(f"data in {data}: {peer.resumed_facts:,} facts resumed")
         if http_door is not None:
-            said.append(f"http door at {http_door.url}")
+            said += [f"http door at {http_door.url}", f"page for browsers at {page_url(http_door.url)}"]
         if pedro_door is not None:
             said.append(f"pedro door at {show(pedro_door.host, pedro_door.port)}")
         if trace is not None:
@@ -262,6 +263,9 @@ async def _serve(
         said += await experiment.enter(peer, doors, printer.print)
         ending.started()
         manager.started(peer.vitals.state)
+        if http_door is not None and http_options.opens_page:
+            opening = asyncio.create_task(open_page(page_url(http_door.url)))
+            doors.callback(opening.cancel)
         await _say_while_serving(printer, [*said, "ready; Ctrl-C stops"], stop)
         manager.stopping()
         await _say_at_last(printer, "stopping: handing over what this peer holds; Ctrl-C again skips that")

@@ -55,6 +55,7 @@ with_http: Callable[[AnyCommand], AnyCommand] = with_options(
             metavar="ORIGIN",
             help="Let pages of another origin talk to the HTTP door, such as https://app.example.org; may be given several times.",
         ),
+        click.option("--open", "http_opens_page", is_flag=True, help="Open the page of the HTTP door in a browser."),
         *tls_options("http", "clients of the HTTP door"),
     ]
 )
@@ -73,6 +74,7 @@ class HttpOptions:
     token_file: Path | None = None
     open: bool = False
     origins: tuple[str, ...] = ()
+    opens_page: bool = False
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> HttpOptions:  # Any: click checked them
