@@ -19,6 +19,7 @@ from ..errors import AccessDenied
 from .access.login import login_operations
 from .access.principals import Role, principal_of
 from .json.endpoints import AS_JSON, documents, json_operations
+from .log import log
 from .metrics import metrics
 from .operations import Endpoint, Operation, Services, template_of
 from .page.serving import page_operations, page_or
@@ -48,6 +49,7 @@ def operations(services: Services) -> list[Operation]:
         *login_operations(services),
         *probes(services),
         metrics(services),
+        log(),
         *page_operations(),
     ]
     return [*table, *documents(services, table)]

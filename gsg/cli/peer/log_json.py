@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import json
 import logging
-from datetime import UTC, datetime
 
-LOGGER = "gsg.log"
-"""Whose the lines are that the log says of itself."""
-ABOUT = ("client", "peer")
-MESSAGE_CHARACTERS, TRACE_CHARACTERS = 8_000, 32_000
-"""Of a longer message the beginning is written, and of a longer traceback the end."""
+from ...monitoring.logs.fields import fields, fields_of
 
 
-def entry(at_s: float, level: str, logger: str, message: str, **more: str) -> str:
+def entry(at_s: float, level: str, logger: str, message: str) -> str:
     """One line, without its end."""
-    time = datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    if len(message) > MESSAGE_CHARACTERS:
-        message = f"{message[:MESSAGE_CHARACTERS]}... ({len(message) - MESSAGE_CHARACTERS:,} characters more)"
-    return json.dumps({"time": time, "level": level, "logger": logger, "message": message, **more}, separators=(",", ":"))
+    return _line(fields(at_s, level, logger, message))
+
+
+def _line(said: dict[str, str]) -> str:
+    return json.dumps(said, separators=(",", ":"))
 
 
 class JsonLine(logging.Formatter):
@@ -32,7 +28,4 @@ class JsonLine(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """As in logging."""
-        more = {name: str(value) for name in ABOUT if (value := getattr(record, name, None)) is not None}
-        if record.exc_info:
-            more["exception"] = self.formatException(record.exc_info)[-TRACE_CHARACTERS:]
-        return entry(record.created, record.levelname, record.name, record.getMessage(), **more)
+        return _line(fields_of(record))

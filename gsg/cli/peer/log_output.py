@@ -14,23 +14,21 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from textwrap import indent
 from threading import Condition, Thread
 
+from ...monitoring.logs.fields import LOGGER, unformatted
+from ...monitoring.logs.kept import KeptLog
+from ...monitoring.logs.kinds import Kind, KindLimit, kind_of
 from ...tuples.escaping import lines, one_line
 from ...wire.status_messages import Count
 from ..output import write_all
-from .log_json import LOGGER, JsonLine, entry
+from .log_json import JsonLine, entry
 
 MAX_LINES, MAX_BYTES = 2_000, 1024 * 1024
 """What waits to be written; what comes beyond is dropped and counted."""
 LINE_CHARACTERS = 8_000
 """The longest entry; of a longer one the beginning is written, and how much was cut off."""
-OF_A_KIND, WINDOW_S = 20, 60.0
-"""Lines of one kind in so many seconds; further ones are counted, and the count is written at the end of that time."""
-MAX_KINDS = 1_000
-"""Kinds that are told apart, which are places in the code; those beyond are one."""
 REST_S = 1.0
 """After a line that could not be written, how long no other is tried."""
 LAST_WORDS_S = 1.0
@@ -39,52 +37,8 @@ LAST_WORDS_S = 1.0
 TEXT, JSON = "text", "json"
 MEMBERSHIP = "gsg.membership"
 """Who tells of peers that come and go (:mod:`gsg.placement.membership_log`): that is told whatever the level."""
-
-Kind = tuple[str, int, str, int]
-"""Logger, level, file and line."""
-
-
-@dataclass(slots=True)
-class _Window:
-    ends_s: float
-    written: int = 0
-    more: int = 0
-    last: str = ""
-
-
-class KindLimit:
-    """Decides which lines are too many of their kind, by a clock that is handed in."""
-
-    def __init__(self) -> None:
-        # Limit: MAX_KINDS and one; each leaves with its window.
-        self._windows: dict[Kind | None, _Window] = {}
-
-    def admits(self, kind: Kind, text: str, now: float) -> bool:
-        """Whether a line may be written; ``text`` shows later what those were like that may not."""
-        known = kind if kind in self._windows or len(self._windows) < MAX_KINDS else None
-        window = self._windows.get(known)
-        if window is None:
-            window = self._windows[known] = _Window(now + WINDOW_S)
-        if window.written < OF_A_KIND:
-            window.written += 1
-            return True
-        window.more += 1
-        window.last = text
-        return False
-
-    def ended(self, now: float) -> list[str]:
-        """What is to be said of windows that are over. Call it from time to time."""
-        over = [kind for kind, window in self._windows.items() if window.ends_s <= now]
-        return [said for said in (_more(self._windows.pop(kind)) for kind in over) if said]
-
-    @property
-    def next_s(self) -> float | None:
-        """When the next window is over; None where there is none."""
-        return min((window.ends_s for window in self._windows.values()), default=None)
-
-
-def _more(window: _Window) -> str:
-    return f"{window.more:,} more like this in {WINDOW_S:.0f} s, the last: {window.last}" if window.more else ""
+OURS = ("gsg", "dht", "rete", "pedro_compat")
+"""Loggers whose records are kept from INFO on, whether or not they are written."""
 
 
 class Waiting:
@@ -244,15 +198,23 @@ def _own_entry(text: str) -> str:
 
 def log_to(outlet: Outlet, verbose: int, log_format: str = TEXT, *, quiet: bool = False) -> None:
     """Give the outlet all that is logged: warnings, and unless it is ``quiet`` who comes and goes; with ``verbose`` 1 more, with 2
-    all, of which nothing is too much then."""
+    all, of which nothing is too much then. What is kept for ``GET /log`` does not depend on that."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     handler = LogHandler(outlet, limited=verbose < 2)
+    handler.addFilter(lambda record: is_written(record, level, quiet=quiet))
     if log_format == JSON:
         handler.setFormatter(JsonLine())
-    logging.basicConfig(level=(logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)], handlers=[handler])
+    logging.basicConfig(level=level, handlers=[handler, KeptLog()])
+    for name in OURS:
+        logging.getLogger(name).setLevel(min(level, logging.INFO))
     if verbose < 2:
         # It says several lines of each client that comes and goes, among which nobody would find the others.
         logging.getLogger("uvicorn").setLevel(logging.WARNING)
-        logging.getLogger(MEMBERSHIP).setLevel(logging.WARNING if quiet and not verbose else logging.INFO)
+
+
+def is_written(record: logging.LogRecord, level: int, *, quiet: bool) -> bool:
+    """Whether a record is among those of this level, or says who comes and goes, unless that is to be left out."""
+    return record.levelno >= level or (record.name == MEMBERSHIP and record.levelno >= logging.INFO and not quiet)
 
 
 class LogHandler(logging.Handler):
@@ -266,12 +228,11 @@ class LogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """As in logging."""
-        kind = (record.name, record.levelno, record.pathname, record.lineno) if self._limited else None
+        kind = kind_of(record) if self._limited else None
         try:
             text, brief = self.format(record), record.getMessage() if isinstance(self.formatter, JsonLine) else ""
         except Exception as error:
             # A defect of whoever logs: logging would write a traceback, and wait for its reader.
-            said = f"a line of the log from {record.pathname}:{record.lineno} could not be formatted: {error!r:.200}"
-            self._outlet.say(said, kind)
+            self._outlet.say(unformatted(record, error), kind)
         else:
             self._outlet.put(text, kind, brief)

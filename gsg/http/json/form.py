@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 import msgspec
 
 from ...languages.rows import Change, Sign
+from ...monitoring.logs.fields import time_text
 from ...tuples.terms import Term
 from ..protocol import Reply, Request
 from .decoding import decode_object
@@ -67,8 +67,3 @@ def row_of(change: Change, write: Callable[[Term], Any]) -> tuple[SignText, dict
 
 
 _SIGNS: Final[Mapping[Sign, SignText]] = {Sign.PLUS: "+", Sign.MINUS: "-", Sign.EVENT: "!"}
-
-
-def time_text(time_s: float) -> str:
-    """A time in UTC with milliseconds (RFC 3339, section 5.6)."""
-    return datetime.fromtimestamp(time_s, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from ...errors import GsgError, Overrun, Stale, TooLarge
 from ...languages.rows import Change
+from ...monitoring.logs.fields import time_text
 from ...subscriptions.backlog import Pool
 from ...subscriptions.live import LiveSubscription
 from ..failures import failed
@@ -29,7 +30,7 @@ from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES
 from ..serving.clients import ended
 from . import stream_events
 from .event_text import HEARTBEAT, Place, Sent, SentBytes, event
-from .form import row_of, time_text
+from .form import row_of
 from .messages import problem_object
 from .terms import WRITERS, TermForm
 

@@ -8,13 +8,16 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.request
 from datetime import datetime
 
 import pytest
 from commands import END_S, peer_command
 
-from gsg.cli.peer.log_json import MESSAGE_CHARACTERS, JsonLine
-from gsg.cli.peer.log_output import JSON, MAX_LINES, MEMBERSHIP, OF_A_KIND, LogHandler, log_to, outlet_for
+from gsg.cli.peer.log_json import JsonLine
+from gsg.cli.peer.log_output import JSON, MAX_LINES, MEMBERSHIP, LogHandler, outlet_for
+from gsg.monitoring.logs.fields import MESSAGE_CHARACTERS
+from gsg.monitoring.logs.kinds import OF_A_KIND
 from gsg.placement.membership_log import NAME
 
 pytestmark = pytest.mark.waits
@@ -121,20 +124,12 @@ def test_an_end_that_is_a_mistake_is_json_too(free_port: int) -> None:
     assert [json.loads(line)["message"].startswith("gsg: ") for line in ended.stderr.splitlines()][-1]
 
 
-@pytest.mark.parametrize(("verbose", "quiet", "told"), [(0, False, True), (0, True, False), (1, True, True)])
-def test_who_comes_is_told_unless_the_log_is_quiet(verbose: int, quiet: bool, told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
-    membership = logging.getLogger(NAME)
-    for logger in (membership, logging.getLogger("uvicorn")):
-        monkeypatch.setattr(logger, "level", logger.level)
-    reading, writing = os.pipe()
+def test_a_peer_keeps_its_log_for_those_who_ask(url: str) -> None:
+    with urllib.request.urlopen(f"{url}/log", timeout=END_S) as answer:
+        told = json.load(answer)
 
-    log_to(outlet_for(writing, JSON), verbose, JSON, quiet=quiet)
-
-    assert membership.isEnabledFor(logging.INFO) is told
-    membership.setLevel(logging.NOTSET)
-    for end in (reading, writing):
-        os.close(end)
+    assert told.keys() == {"records", "first", "last"}
+    assert told["last"] == told["first"] + len(told["records"]) - 1
 
 
 def test_the_log_knows_those_who_tell_of_peers_by_their_name() -> None:

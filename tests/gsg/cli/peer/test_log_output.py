@@ -16,21 +16,16 @@ from gsg.cli.peer import log_output as peer_log
 from gsg.cli.peer.log_output import (
     LINE_CHARACTERS,
     MAX_BYTES,
-    MAX_KINDS,
     MAX_LINES,
-    OF_A_KIND,
-    WINDOW_S,
-    KindLimit,
     LogHandler,
     OneLine,
     Outlet,
     Waiting,
+    is_written,
+    log_to,
 )
-
-
-def kind(line: int) -> tuple[str, int, str, int]:
-    return ("gsg", logging.WARNING, "gsg/http/door.py", line)
-
+from gsg.monitoring.logs.kept import KeptLog
+from gsg.monitoring.logs.kinds import OF_A_KIND
 
 # --- what waits ---------------------------------------------------------------------------------------------------------------
 
@@ -70,33 +65,6 @@ def test_what_cannot_be_written_is_counted_until_that_can_be_said() -> None:
 
     assert waiting.take() == b"2 lines of the log were dropped: no space left on device\n"
     assert (waiting.dropped, len(waiting)) == (2, 0)
-
-
-# --- how many of a kind -------------------------------------------------------------------------------------------------------
-
-
-def test_of_one_kind_so_many_are_admitted_and_the_rest_is_counted_at_the_end_of_its_time() -> None:
-    limit = KindLimit()
-    admitted = [limit.admits(kind(1), f"line {number}", now=number / 1000) for number in range(OF_A_KIND + 500)]
-    others = limit.admits(kind(2), "another", now=1.0)
-
-    assert admitted == [True] * OF_A_KIND + [False] * 500
-    assert others
-    assert limit.ended(WINDOW_S - 0.001) == []
-    assert limit.next_s == WINDOW_S
-    assert limit.ended(WINDOW_S) == [f"500 more like this in 60 s, the last: line {OF_A_KIND + 499}"]
-    assert limit.admits(kind(1), "again", now=WINDOW_S)
-
-
-def test_kinds_beyond_the_bound_are_one() -> None:
-    limit = KindLimit()
-    for number in range(MAX_KINDS):
-        limit.admits(kind(number), "", now=0.0)
-
-    admitted = sum(limit.admits(kind(MAX_KINDS + number), "", now=0.0) for number in range(100))
-
-    assert admitted == OF_A_KIND
-    assert limit.admits(kind(0), "", now=0.0)
 
 
 # --- how a record looks -------------------------------------------------------------------------------------------------------
@@ -237,3 +205,43 @@ def test_the_end_is_not_waited_for_longer_than_a_moment(pipe: Pipe, monkeypatch:
 
     assert closed.wait(30)
     os.set_blocking(pipe.writing, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "verbose_level", "quiet", "written"),
+    [
+        ("gsg.http", logging.INFO, logging.WARNING, False, False),
+        ("gsg.http", logging.WARNING, logging.WARNING, True, True),
+        ("gsg.http", logging.INFO, logging.INFO, False, True),
+        ("gsg.membership", logging.INFO, logging.WARNING, False, True),
+        ("gsg.membership", logging.INFO, logging.WARNING, True, False),
+        ("gsg.membership", logging.DEBUG, logging.WARNING, False, False),
+        ("gsg.membership", logging.INFO, logging.INFO, True, True),
+    ],
+)
+def test_what_is_written_is_of_the_level_or_says_who_comes(
+    name: str, at: int, verbose_level: int, quiet: bool, written: bool
+) -> None:
+    made = logging.LogRecord(name, at, "here.py", 7, "said", (), None)
+
+    assert is_written(made, verbose_level, quiet=quiet) is written
+
+
+def test_what_is_not_written_is_kept(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = logging.Logger("root")
+    monkeypatch.setattr(logging, "getLogger", lambda name=None: logging.Logger.manager.getLogger(name) if name else root)
+    monkeypatch.setattr(logging, "basicConfig", lambda level, handlers: [root.addHandler(each) for each in handlers])
+    levels = {name: logging.Logger.manager.getLogger(name) for name in (*peer_log.OURS, "uvicorn")}
+    for logger in levels.values():
+        monkeypatch.setattr(logger, "level", logger.level)
+
+    log_to(pipe.outlet, 0)
+    root.info("for those who ask")
+    root.warning("for all")
+
+    assert [line.partition(" root: ")[2] for line in pipe.lines("for all")] == ["for all"]
+    [kept] = [handler for handler in root.handlers if isinstance(handler, KeptLog)]
+    assert [entry.message for entry in kept.page().records] == ["for those who ask", "for all"]
+    assert all(levels[name].level == logging.INFO for name in peer_log.OURS)
+    for logger in levels.values():
+        logger.setLevel(logging.NOTSET)

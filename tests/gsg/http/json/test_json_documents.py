@@ -29,7 +29,17 @@ METHODS = {
     *(("/subscriptions", "GET"), ("/subscriptions/{number}", "DELETE")),
     *(
         (path, "GET")
-        for path in ("/vocabulary", "/watch", "/livez", "/readyz", "/startupz", "/metrics", "/openapi.json", "/asyncapi.json")
+        for path in (
+            "/vocabulary",
+            "/watch",
+            "/livez",
+            "/readyz",
+            "/startupz",
+            "/metrics",
+            "/log",
+            "/openapi.json",
+            "/asyncapi.json",
+        )
     ),
 }
 
