@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 import yaml
 
+import gsg.http.page
 from gsg.monitoring.metrics import METRICS, Kind
 
 CONTRIB = Path(__file__).resolve().parents[2] / "contrib"
@@ -124,3 +125,18 @@ def test_panels_lie_beside_each_other_and_have_names_of_their_own() -> None:
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 def test_promtool_takes_the_rules(generator: ModuleType) -> None:
     subprocess.run(["promtool", "check", "rules", str(generator.RULES)], check=True, timeout=60)
+
+
+def test_the_page_of_a_peer_has_the_advice_of_the_table(generator: ModuleType) -> None:
+    [file] = Path(gsg.http.page.__file__).with_name("files").glob("advice-*.json")
+    told = {tuple(row["names"]): row for row in json.loads(file.read_text("utf-8"))}
+
+    rows = generator.rows(page(generator))
+    assert {names: row["kind"] for names, row in told.items()} == {tuple(row.names): row.kind for row in rows}
+    for row in rows:
+        of_page = told[tuple(row.names)]
+        severity = row.alert.partition(" ")[0]
+        assert of_page["severity"] == ("" if severity == "-" else severity)
+        words = re.findall(r"\w+", of_page["text"])
+        assert len(words) > 2
+        assert set(words) <= set(re.findall(r"\w+", row.text)), f"{row.names}: make the page again, cd web && node build.mjs"

@@ -23,11 +23,14 @@ async function ask() {
     const answer = await fetch(`/log?after=${after}`, { headers: { accept: "application/json" } });
     const told = await answer.json();
     if (!answer.ok) throw new Error(told.detail);
-    if (after && told.first > after + 1) missed.value += told.first - after - 1;
-    // A peer that was started again counts from one again.
-    const kept = told.records[0] && told.records[0].number <= after ? [] : records.value;
-    if (told.records.length) records.value = [...kept, ...told.records].slice(-MOST);
     problem.value = "";
+    if (told.last < after) {
+      // The peer was started again, and counts from one again.
+      records.value = [];
+      return;
+    }
+    if (after && told.first > after + 1) missed.value += told.first - after - 1;
+    if (told.records.length) records.value = [...records.value, ...told.records].slice(-MOST);
   } catch (error) {
     problem.value = error.message;
   }
@@ -56,7 +59,7 @@ export function Log() {
       ? html`<p class="empty">No such record. What the peer says at INFO and above appears here, the newest first.</p>`
       : html`<ol class="records">${shown.map(
           (each) => html`<li key=${each.number} class=${each.level.toLowerCase()}>
-            <time datetime=${each.time}>${time(Date.parse(each.time))}</time> <b>${each.level}</b> <span><code>${each.logger}</code> ${each.message}</span>
+            <time datetime=${each.time}>${time(Date.parse(each.time))}</time> <b>${each.level}</b> <span><code>${each.logger}</code> ${each.message}${each.exception && html`<pre>${each.exception}</pre>`}</span>
           </li>`,
         )}</ol>`}
   </div>`;

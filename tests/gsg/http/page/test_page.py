@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from token_files import TOKENS, locked_door
 
 from gsg import Peer, Symbol
 from gsg.http.door import HttpDoor
+from gsg.monitoring.logs.kept import KeptLog
 
 pytestmark = [needs_browser, pytest.mark.waits]
 
@@ -21,7 +24,16 @@ MARKED_LINE = """() => {
     const mark = document.querySelector('.editor').shadowRoot.querySelector('.cm-lintRange-error, .cm-lintPoint-error');
     return [...mark.closest('.cm-content').querySelectorAll('.cm-line')].indexOf(mark.closest('.cm-line'));
 }"""
-SCREENS = {"query": "Watch", "space": "Insert", "subscriptions": "Nobody subscribes", "peers": "Share of keys"}
+SCREENS = {
+    "query": "Watch",
+    "space": "facts of 3 terms",
+    "space?part=publish": "Insert",
+    "space?part=topics": "The channel of this peer",
+    "subscriptions": "Nobody subscribes",
+    "peers": "Share of keys",
+    "log": "No such record",
+}
+"""With what each has to be there for it to be complete."""
 
 
 async def test_rows_come_and_go_as_another_peer_publishes() -> None:
@@ -98,7 +110,7 @@ async def test_a_peer_that_asks_for_a_token_is_given_one(tmp_path: Path) -> None
 async def test_what_is_published_in_the_page_is_in_the_space(door: HttpDoor) -> None:
     async with page_of(door) as shown:
         live = await door._peer.subscribe("(?x, ^on, ?y)")
-        await shown.open("space")
+        await shown.open("space", part="publish")
         await shown.page.get_by_label("Tuples").fill('("lamp", ^on, 7)\n(fan, ^on, -1.5)')
         await shown.page.get_by_role("button", name="Insert").click()
         await shown.page.get_by_text("2 became true").wait_for()
@@ -120,13 +132,23 @@ async def test_subscriptions_of_the_peer_are_listed_and_can_be_ended(door: HttpD
     assert live.has_ended
 
 
+@pytest.fixture
+def kept_log() -> Iterator[KeptLog]:
+    """What ``gsg peer`` installs."""
+    handler = KeptLog()
+    logging.getLogger().addHandler(handler)
+    yield handler
+    logging.getLogger().removeHandler(handler)
+
+
 async def settled(shown: Shown, screen: str) -> None:
-    await shown.open(screen)
+    name, _, part = screen.partition("?part=")
+    await shown.open(name, **({"part": part} if part else {}))
     await shown.page.get_by_text(SCREENS[screen]).first.wait_for()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_everybody_can_use_each_screen_at_each_width(door: HttpDoor, scheme: str) -> None:
+async def test_everybody_can_use_each_screen_at_each_width(door: HttpDoor, scheme: str, kept_log: KeptLog) -> None:
     await door._peer.insert([("lamp", ON, number) for number in range(50)])
     wrong = []
     async with page_of(door, color_scheme=scheme) as shown:
