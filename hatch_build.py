@@ -31,11 +31,12 @@ COMPILED = (
 """What is on the way of a fact. Classes of nodes are all among it: one in Python cannot be a subclass of one in C."""
 IN_PYTHON = ("__init__.py", "requirements.py")
 _BUILD = """
+import os
 import sys
 from mypyc.build import mypycify
 from setuptools import setup
 
-extensions = mypycify(["--ignore-missing-imports", *sys.argv[1:]], opt_level="3")
+extensions = mypycify(["--ignore-missing-imports", *sys.argv[1:]], opt_level=os.environ.get("MYPYC_OPT_LEVEL", "3"))
 setup(name="rete", packages=[], ext_modules=extensions, script_args=["-q", "build_ext", "--inplace"])
 """
 

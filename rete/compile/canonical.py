@@ -66,19 +66,27 @@ def canonical(body: Group | Algebra, select: tuple[str, ...], parameters: int) -
         return numbers.setdefault(name, f"v{len(numbers)}")
 
     try:
-        made = _renamed(tree, number)
+        made = _renamed(_merged(tree), number)
     except _AsItIs:
         return Canonical(body, select, tuple(range(parameters)))
     chosen = tuple(map(number, select))
     return Canonical(made, chosen, tuple(Parameter.of_name(name).number for name in arguments))
 
 
+def _merged(tree: Algebra) -> Algebra:
+    """Conditions that are joined with each other, however they are grouped, stand beside each other."""
+    parts: dict[str, Any] = {name: _merged(part) for name, part in parts_of(tree).items()}  # Any: for mypy
+    tree = replace(tree, **parts)
+    match tree:
+        case Join(Basic(some), Basic(others)):
+            return Basic(some + others)
+    return tree
+
+
 def _renamed(tree: Algebra, rename: Callable[[str], str]) -> Algebra:
     match tree:
         case Basic(conditions):
             return Basic(tuple(_condition(condition, rename) for condition in _sorted(conditions)))
-        case Join(Basic(some), Basic(others)):
-            return _renamed(Basic(some + others), rename)
         case LeftJoin(left, right, test):
             one, other = _renamed(left, rename), _renamed(right, rename)
             return LeftJoin(one, other, None if test is None else _function(test, rename))

@@ -242,10 +242,11 @@ class Solver:
         closure = tree.path
         assert isinstance(closure, Closure), "the other paths are trees of operators"
         if isinstance(tree.graph, Variable):
-            # Walks are within a graph: those in each, one after the other.
+            # Walks are within a graph: those in each, one after the other. An end that is called as the graph is no constant by
+            # that: no step is needed from a node of the graph alone.
             for graph in (known[tree.graph.name],) if tree.graph.name in known else dict.fromkeys(self._graphs()):
                 inside = {tree.graph.name: graph}
-                for found in self._closure(replace(tree, graph=graph), {**known, **inside}, context):
+                for found in self._closure(replace(tree, graph=graph), known, context):
                     if agrees(found.values, inside):
                         yield found.plus(inside)
             return

@@ -29,10 +29,9 @@ from gsg import (
 from gsg.cli.subscribe import _subscribe
 from gsg.feeds.staleness import ATTEMPTS
 from gsg.http.door import HttpDoor
+from gsg.http.failures import error_of, failed
 from gsg.http.protocol import (
     Failed,
-    error_of,
-    failed,
 )
 
 pytestmark = pytest.mark.waits
@@ -350,4 +349,4 @@ def test_an_error_of_a_kind_that_is_not_known_is_the_peers(kind: str) -> None:
 
 
 def test_a_door_on_ipv6_is_written_as_urls_are() -> None:
-    assert HttpDoor(None, "::1", 80).url == "http://[::1]:80"  # type: ignore[arg-type]  # it has no peer to serve
+    assert HttpDoor(Peer(), "::1", 80).url == "http://[::1]:80"

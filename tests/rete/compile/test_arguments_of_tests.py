@@ -17,7 +17,7 @@ from test_parameters import Coming, Step, Trial, arguments, basics, paths, steps
 from rete import Parameter, Variable, algebra, bag, waiting_tokens
 from rete.compile.canonical import _renamed, canonical
 from rete.compile.substitution import bound
-from rete.conditions import is_parameter
+from rete.conditions import Condition, is_parameter
 from rete.operators import join, pair_join
 from rete.predicates import Between, OneOf, Requirement, test_index
 
@@ -164,6 +164,14 @@ def test_the_form_of_a_query_does_not_depend_on_names(tree: algebra.Algebra, mad
     assume(one.body != query)  # it has a test that does not say how it is of other names, or no names
 
     assert one == canonical(_renamed(query, lambda name: rename.get(name, name)), (rename["u"],), 0)
+
+
+def test_conditions_have_one_form_however_their_joins_are_grouped() -> None:
+    one, two, three = (algebra.Basic((Condition((Variable("u"), name, Variable("v"))),)) for name in "pqr")
+
+    assert canonical(algebra.Join(one, algebra.Join(two, three)), ("u",), 0) == canonical(
+        algebra.Join(algebra.Join(one, two), three), ("u",), 0
+    )
 
 
 def has_slice(tree: algebra.Algebra) -> bool:

@@ -54,6 +54,15 @@ def test_there_is_a_derivation_for_each_copy_of_each_row_and_for_no_other(tree: 
         assert all(used in facts for one in derivations for used in facts_in(one))
 
 
+@pytest.mark.parametrize(("fact", "found"), [(("a", "p", "a", "g"), []), (("g", "p", "a", "g"), [{"u": "g"}])])
+def test_a_path_from_a_graph_to_itself_begins_at_a_node_of_the_graph(fact: Fact, found: list[dict[str, str]]) -> None:
+    u = rete.Variable("u")
+    path = a.Path(u, a.Closure(a.Link("p", False), True, True), u, u)
+
+    assert [one.values for one in solver([fact]).solve(path, {})] == found
+    assert naive.rows(path, ("u",), [fact]) == Counter(("g",) for _ in found)
+
+
 def why(tree: a.Algebra, values: dict[str, str], *texts: str) -> list[list[str]]:
     """The evidence of each derivation: facts as they are, operators by their names with what is said of them."""
 
