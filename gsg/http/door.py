@@ -127,7 +127,7 @@ class HttpDoor:
             hosts,
             self._authentication,
             self._services.clients,
-            peer.spans,
+            peer,
         )
         http, websocket = protocols(self._connections, self._handshakes)
         config = uvicorn.Config(

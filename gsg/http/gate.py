@@ -15,7 +15,7 @@ from dht.errors import show
 from dht.log_rate import LogRate
 
 from ..errors import AccessDenied
-from ..wire.trace_context import Spans
+from ..peer import Peer
 from .access.authentication import Authentication
 from .access.principals import NOBODY, SHOW_ONE, set_principal
 from .problems import problem_of
@@ -29,11 +29,11 @@ log = logging.getLogger(__name__)
 class Gate:
     """An ASGI application before another one, which serves only what is let in; ``refused`` counts what is not."""
 
-    def __init__(self, application: ASGIApp, hosts: Hosts, authentication: Authentication, clients: Clients, spans: Spans) -> None:
+    def __init__(self, application: ASGIApp, hosts: Hosts, authentication: Authentication, clients: Clients, peer: Peer) -> None:
         self._hosts = hosts
         self._authentication = authentication
         self._clients = clients
-        self._spans = spans
+        self._peer = peer
         self._application = application
         self._served = self._for_pages(self._authenticated)
         self.refused = 0
@@ -64,10 +64,10 @@ class Gate:
 
     def _within_trace(self, scope: Scope) -> contextlib.AbstractContextManager[None]:
         """What a request publishes belongs to the trace that its headers name, if they do (https://www.w3.org/TR/trace-context/)."""
-        if scope["type"] == "http" and self._spans.are_made:
+        if scope["type"] == "http" and (spans := self._peer.spans).are_made:
             headers = dict(scope["headers"])
             if (parent := headers.get(b"traceparent")) is not None:
-                return self._spans.within(parent.decode("latin-1"), headers.get(b"tracestate", b"").decode("latin-1"))
+                return spans.within(parent.decode("latin-1"), headers.get(b"tracestate", b"").decode("latin-1"))
         return contextlib.nullcontext()
 
     def _for_pages(self, application: ASGIApp) -> ASGIApp:
