@@ -13,7 +13,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check soak format bench clean
+.PHONY: help demo test check screenshots soak format bench clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -62,6 +62,9 @@ check: $(STAMP) ## format, lint, types, import arrows
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest tests/test_imports.py
+
+screenshots: $(STAMP) ## the pictures of docs/page.md, in Chromium
+	GSG_SCREENSHOTS=docs/page $(BIN)/python -m pytest -n 2 tests/gsg/http/page/test_page_screenshots.py
 
 soak: $(STAMP) ## random queries and histories, like queries together and alone, 10,000 runs of peers in trouble and some of real ones, random lines at the Pedro door, all film data (hours, or less: ARGS="--seconds 600")
 	$(BIN)/python tests/conformance/conformance_soak.py $(ARGS)

@@ -5,6 +5,9 @@ const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 export const number = (value) => NUMBER.format(value);
 
+/** `1 fact`, `2,000 facts`. */
+export const count = (value, noun) => `${number(value)} ${noun}${value === 1 ? "" : "s"}`;
+
 export function size(bytes) {
   const step = bytes > 0 ? Math.min(UNITS.length - 1, Math.floor(Math.log2(bytes) / 10)) : 0;
   const value = bytes / 1024 ** step;

@@ -22,8 +22,20 @@ const SHAPES = {
   key: ([x, y]) => html`<path d=${`M${x} ${y - 7}L${x + 7} ${y}L${x} ${y + 7}L${x - 7} ${y}z`} />`,
 };
 
-function Mark({ id, label, is }) {
-  return html`<g class=${is}><title>${label}</title>${SHAPES[is](point(id))}</g>`;
+/** Beyond, addresses would stand on each other: they are read by pointing. */
+const MOST_NAMED = 16;
+
+function Mark({ id, label, is, name = "" }) {
+  const [x, y] = point(id, RADIUS + 13);
+  const anchor = x < CENTRE - 20 ? "end" : x > CENTRE + 20 ? "start" : "middle";
+  return html`<g class=${is}><title>${label}</title>${SHAPES[is](point(id))}${name && html`<text x=${x} y=${y + 4} text-anchor=${anchor}>${name}</text>`}</g>`;
+}
+
+/** What tells peers apart: their ports where they are on one host, else their addresses. */
+function namesOf(peers) {
+  const hosts = new Set(peers.map(({ address }) => address.replace(/:\d+$/, "")));
+  if (peers.length > MOST_NAMED) return () => "";
+  return ({ address }) => (hosts.size === 1 ? address.replace(/^.*:(?=\d+$)/, ":") : address);
 }
 
 /** Leaps from one place of the ring to another, one after the other; `step` says how many are there, the last one moving. */
@@ -41,9 +53,10 @@ function Leaps({ leaps, step }) {
  * between marks, of which `step` are shown.
  */
 export function Ring({ peers, silent, gone = [], keys = [], leaps = [], step = leaps.length }) {
+  const nameOf = namesOf([...peers, ...silent]);
   const largest = Math.max(...peers.map(({ share }) => share), 0.000_1);
   return html`<figure class="ring">
-    <svg viewBox="0 0 300 300" role="img" aria-label=${`The ring of keys with ${peers.length} peers${silent.length ? `, ${silent.length} silent` : ""}`}>
+    <svg viewBox="-50 0 400 300" role="img" aria-label=${`The ring of keys with ${peers.length} peers${silent.length ? `, ${silent.length} silent` : ""}`}>
       <circle cx=${CENTRE} cy=${CENTRE} r=${RADIUS} class="keys" />
       ${peers.map(({ peer, share, address }) => {
         const [x, y] = point(peer, RADIUS - 12);
@@ -52,8 +65,8 @@ export function Ring({ peers, silent, gone = [], keys = [], leaps = [], step = l
       })}
       <${Leaps} leaps=${leaps} step=${step} />
       ${gone.map(({ peer, address }) => html`<${Mark} id=${peer} label=${`${address}, gone`} is="gone" />`)}
-      ${peers.map(({ peer, address, share }, at) => html`<${Mark} id=${peer} label=${`${address}, ${(share * 100).toFixed(1)} % of the keys`} is=${at === 0 ? "own" : "alive"} />`)}
-      ${silent.map(({ peer, address }) => html`<${Mark} id=${peer} label=${`${address}, suspect`} is="suspect" />`)}
+      ${peers.map((each, at) => html`<${Mark} id=${each.peer} label=${`${each.address}, ${(each.share * 100).toFixed(1)} % of the keys`} name=${nameOf(each)} is=${at === 0 ? "own" : "alive"} />`)}
+      ${silent.map((each) => html`<${Mark} id=${each.peer} label=${`${each.address}, suspect`} name=${nameOf(each)} is="suspect" />`)}
       ${keys.map(({ key, label }) => html`<${Mark} id=${key} label=${label} is="key" />`)}
     </svg>
     <figcaption>

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 
 import { client } from "../connection.js";
-import { number, seconds, size, time } from "../format.js";
+import { count, number, seconds, size, time } from "../format.js";
 import { html } from "../html.js";
 import { Ring } from "../ring.js";
 import { readPattern } from "../space/tuples.js";
@@ -49,7 +49,7 @@ function Keys() {
       (key) => html`<li>
         <code>${key.constant}</code> at position ${key.position}: <code title=${key.key}>${key.key.slice(0, 8)}…</code> at
         ${key.holders.map(({ host, port }, at) => html`${at ? ", " : " "}<code>${host}:${port}</code>`)}
-        <span class="quiet"> ${key.problem || `${number(key.facts)} facts, ${number(key.templates)} templates`}</span>
+        <span class="quiet"> ${key.problem || `${count(key.facts, "fact")}, ${count(key.templates, "template")}`}</span>
       </li>`,
     )}</ol>`}
   </section>`;
@@ -80,18 +80,20 @@ export function Peers() {
   const now = Date.now() / 1_000;
   const gone = goneOf(membership, peers);
   return html`<div class="peers">
-    <h1>${number(peers.length)} ${peers.length === 1 ? "peer" : "peers"}</h1>
+    <h1>${count(peers.length, "peer")}</h1>
     ${error.value && html`<p class="problem">${error.value.message}</p>`}
     ${silent.length > 0 && html`<ul class="warn">${silent.map(({ address, why }) => html`<li><code>${address}</code> is suspect: ${why}</li>`)}</ul>`}
-    <${Needs} />
     <div class="beside">
       <${Ring} peers=${peers} silent=${silent} gone=${gone} keys=${found.value.map(({ key, constant, position }) => ({ key, label: `key of ${constant} at position ${position}` }))} />
-      <div class="wide" tabindex="0" role="region" aria-label="How each peer is">
+      <div class="rest"><${Needs} /><${Keys} /></div>
+    </div>
+    <h2>How each is</h2>
+    <div class="wide" tabindex="0" role="region" aria-label="How each peer is">
         <table>
           <thead><tr>
             <th scope="col">Address</th><th scope="col" class="figure">Share of keys</th><th scope="col" class="figure">Facts</th>
-            <th scope="col" class="figure">Templates</th><th scope="col" class="figure">Published a second</th>
-            <th scope="col" class="figure">Matched a second</th><th scope="col" class="figure">Sent a second</th>
+            <th scope="col" class="figure">Templates</th><th scope="col" class="figure">Published/s</th>
+            <th scope="col" class="figure">Matched/s</th><th scope="col" class="figure">Messages/s</th>
             <th scope="col" class="figure">Memory</th><th scope="col" class="figure">Disk</th><th scope="col" class="figure">Up for</th><th scope="col">Version</th>
           </tr></thead>
           <tbody>${peers.map(
@@ -108,9 +110,7 @@ export function Peers() {
             </tr>`,
           )}</tbody>
         </table>
-      </div>
     </div>
-    <${Keys} />
     <${Membership} changes=${membership} />
   </div>`;
 }

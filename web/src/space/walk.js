@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { client } from "../connection.js";
-import { number } from "../format.js";
+import { count } from "../format.js";
 import { html } from "../html.js";
 import { Ring } from "../ring.js";
 
@@ -62,14 +62,14 @@ export function Walk() {
           its rendezvous${key.holders.length > 1 && html`; a fact has copies at ${key.holders.slice(1).map((holder, which) => html`${which ? " and " : ""}<code>${holder.host}:${holder.port}</code>`)}`}.
           ${key.problem
             ? html` <span class="problem">It does not answer: ${key.problem}</span>`
-            : html` <span class="quiet">${number(key.facts)} facts and ${number(key.templates)} templates are there.</span>
+            : html` <span class="quiet">${count(key.facts, "fact")} and ${count(key.templates, "template")} ${key.facts + key.templates === 1 ? "is" : "are"} there.</span>
                 ${key.subscribers.length === 0
                   ? " By this key nobody hears of it."
-                  : html` It goes on to ${key.subscribers.map(({ address, templates }, which) => html`${which ? ", " : ""}<code>${address}</code> (${number(templates)} ${templates === 1 ? "template" : "templates"})`)}${key.is_cut && " and others"}.`}`}
+                  : html` It goes on to ${key.subscribers.map(({ address, templates }, which) => html`${which ? ", " : ""}<code>${address}</code> (${count(templates, "template")})`)}${key.is_cut && " and others"}.`}`}
         </li>`)}
       </ol>
     </div>
-    <p class="bar"><span>${heard.size === 0 ? "Nobody has subscribed to it." : `${number(heard.size)} ${heard.size === 1 ? "peer" : "peers"} would hear of it.`}</span>
+    <p class="bar"><span>${heard.size === 0 ? "Nobody has subscribed to it." : `${count(heard.size, "peer")} would hear of it.`}</span>
       <button onClick=${() => (shown.value = { ...now }, step.value = 0)}>Once more</button>
       <span class="legend"><span class="publish">— published</span> <span class="replicate">┄ copied</span> <span class="notify">╌ told</span></span></p>
   </section>`;

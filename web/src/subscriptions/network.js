@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { client } from "../connection.js";
-import { number, size } from "../format.js";
+import { count, size } from "../format.js";
 import { html } from "../html.js";
 import { address } from "../route.js";
 
@@ -80,7 +80,7 @@ function path(points) {
   return `M${first.x} ${first.y}${bends.join("")}`;
 }
 
-const held = ({ count, unit }) => `${number(count)} ${unit}${count === 1 ? "" : "s"}`;
+const held = ({ count: many, unit }) => count(many, unit);
 const KINDS = { AlphaMemory: "memory", Query: "ends", Existence: "negates", Removal: "negates", Selection: "filters" };
 
 function Node({ node, at }) {

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 
 import { client } from "../connection.js";
-import { number, size } from "../format.js";
+import { count, number, size } from "../format.js";
 import { html } from "../html.js";
 import { address, route } from "../route.js";
 
@@ -52,7 +52,7 @@ export function Subscriptions() {
   const opened = Number(route.value.parameters.network);
   if (opened) return html`<${Opened} number=${opened} />`;
   return html`<div class="subscriptions">
-    <h1>${number(held.value.length)} ${held.value.length === 1 ? "subscription" : "subscriptions"}</h1>
+    <h1>${count(held.value.length, "subscription")}</h1>
     ${error.value && html`<p class="problem" role="alert">${error.value.message}</p>`}
     ${held.value.length === 0
       ? html`<p class="empty">Nobody subscribes at this peer. <a href=${address("query")}>Watch a query</a>, and it is listed here.</p>`
