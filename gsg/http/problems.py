@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from .. import errors
-from .protocol import failed
+from .failures import failed
 
 log = logging.getLogger(__name__)
 

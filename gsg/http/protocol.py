@@ -25,13 +25,13 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-from .. import errors
 from ..explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
 from ..languages.query import MAX_TOKENS
+from ..monitoring.logs.fields import time_text
 from ..subscriptions.backlog import LIMIT, Overflow
 from ..tuples.features import Key
 from ..tuples.terms import Term
-from ..wire.status_messages import ArityCount, ConstantCount, PeerStatus, SilentPeer
+from ..wire.status_messages import ArityCount, ConstantCount, MembershipChange, PeerStatus, SilentPeer
 
 MAX_KEYS, MAX_KEYS_FOUND = 10_000, 16
 """Keys that may be asked about at once, and with a lookup for each; more is refused."""
@@ -364,22 +364,31 @@ class ChannelSubscription(msgspec.Struct, frozen=True, array_like=True, gc=False
 
 class Report(_Message, tag=16, frozen=True):
     """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for, and ``silent`` are
-    those that did not say."""
+    those that did not say. The rest is what this peer has noticed of the others."""
 
     peers: list[PeerStatus]
     shares: list[float]
     silent: list[SilentPeer] = []
+    membership: list[MembershipChange] = []
+    """Who came, was suspected to be dead, was back and went of late, the oldest first."""
+    suspected: list[bytes] = []
+    """Those that may be dead now."""
 
-    def as_dict(self) -> dict[str, list[dict[str, object]]]:
-        """For JSON: ``peers`` and ``silent``, each with its fields by name."""
+    def as_dict(self) -> dict[str, list[Any]]:  # Any: dicts of names and values, and ids
+        """For JSON: each of the fields, with the fields of what is in them by name."""
         return {
             "peers": [
-                {"peer": peer.peer.hex(), "share": share}
+                {"peer": peer.peer.hex(), "share": share, "state": "suspected" if peer.peer in self.suspected else "alive"}
                 | {name: getattr(peer, name) for name in peer.__struct_fields__ if name not in ("peer", "request", "counts")}
                 | {"counts": {one.name: one.count for one in peer.counts}}
                 for peer, share in zip(self.peers, self.shares, strict=True)
             ],
             "silent": [{"peer": one.peer.hex(), "address": one.address, "why": one.why} for one in self.silent],
+            "membership": [
+                {"time": time_text(one.at_s), "peer": one.peer.hex(), "address": one.address, "what": one.what, "why": one.why}
+                for one in self.membership
+            ],
+            "suspected": [peer.hex() for peer in self.suspected],
         }
 
 
@@ -406,38 +415,3 @@ OfSubscription: TypeAlias = Rows | UpToDate | Dropped | OutOfDate | Ended | Even
 """What the peer tells of a subscription that it has made."""
 Answer: TypeAlias = Report | Explained | Holdings | Reasons | Drawing | Keys | Vocabulary | ChannelReport | Topics | Doors
 Reply: TypeAlias = Done | Failed | Subscribed | OfSubscription | Answer
-
-
-_ATTRIBUTES = {
-    "BadText": ("line", "column", "source_line", "what"),
-    "Overrun": ("lost", "unread", "missing"),
-    "TooManyTokens": ("tokens", "limit"),
-    "Refused": ("again_s",),
-    "Unsupported": ("line", "column", "source_line"),
-}
-"""What errors say besides their text, by their kind: attributes of the error, and fields of Failed."""
-
-
-def failed(request: int, error: errors.GsgError) -> Failed:
-    """The message for an error."""
-    kind = type(error).__name__
-    return Failed(request, kind, error.problem if isinstance(error, errors.BadText) else str(error), **attributes_of(error))
-
-
-def attributes_of(error: errors.GsgError) -> dict[str, Any]:  # Any: whatever the attributes are
-    """What an error says besides its text."""
-    return {name: value for name in _ATTRIBUTES.get(type(error).__name__, ()) if (value := getattr(error, name))}
-
-
-def error_of(message: Failed) -> errors.GsgError:
-    """The error that a message tells of; the nearest class of ours where the peer knows kinds that we do not."""
-    kind = getattr(errors, message.kind, None)
-    if not isinstance(kind, type) or not issubclass(kind, errors.GsgError):
-        return errors.RemoteError(f"{message.kind}: {message.problem}")
-    told = {name: getattr(message, name) for name in _ATTRIBUTES.get(message.kind, ())}
-    if kind is errors.BadText:
-        # A request has one text, but for the report of a subscription, and events.
-        told["what"] = message.what if message.what in ("report", "event") else "subscription"
-    elif kind is errors.Refused and not 0 < message.again_s <= LONGEST_WAIT_S:
-        told["again_s"] = None
-    return kind(message.problem, **told)

@@ -19,6 +19,7 @@ from ...channels.events import Event, fields_of
 from ...channels.notation import decode_json, read, to_json
 from ...channels.values import Value
 from ...errors import BadTerm, DoorClosed, GsgError, Overrun, PeerMisbehaved
+from ..failures import error_of
 from ..protocol import (
     BYTES_PER_REQUEST,
     TUPLES_PER_REQUEST,
@@ -32,7 +33,6 @@ from ..protocol import (
     PublishEvents,
     Subscribed,
     SubscribeEvents,
-    error_of,
 )
 from .events import ClientEvents
 from .peer_connection import PeerConnection

@@ -27,6 +27,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from ...errors import AccessDenied, DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, Reconnected, RemoteError
+from ..failures import error_of
 from ..protocol import (
     AskDoors,
     Doors,
@@ -39,7 +40,6 @@ from ..protocol import (
     Subscribed,
     SubscribeEvents,
     SubscribeTopic,
-    error_of,
 )
 from .door_choice import DoorChoice, GiveUp, Pause, pause_s
 from .opening import check_token, check_url, open_websocket, why_closed

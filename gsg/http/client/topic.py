@@ -17,6 +17,7 @@ from ...topics.names import is_filter
 from ...topics.values import event_values
 from ...tuples.sizes import size_bytes
 from ...tuples.terms import fact
+from ..failures import error_of
 from ..protocol import (
     AskTopics,
     Done,
@@ -28,7 +29,6 @@ from ..protocol import (
     SubscribeTopic,
     TopicEvents,
     Topics,
-    error_of,
 )
 from .events import ClientEvents
 from .peer_connection import PeerConnection

@@ -25,7 +25,8 @@ from ...languages.rows import Change
 from ...monitoring.logs.fields import time_text
 from ...subscriptions.backlog import Pool
 from ...subscriptions.live import LiveSubscription
-from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, failed
+from ..failures import failed
+from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES
 from ..serving.clients import ended
 from . import stream_events
 from .event_text import HEARTBEAT, Place, Sent, SentBytes, event

@@ -24,6 +24,7 @@ from ...channels.values import Value
 from ...errors import DoorClosed, GsgError, LocalError, Overrun, PeerUnreachable, TooLarge
 from ...interleaving import in_thread
 from ...peer import Peer
+from ..failures import failed
 from ..protocol import (
     BYTES_PER_MESSAGE,
     MAX_MESSAGE_BYTES,
@@ -34,7 +35,6 @@ from ..protocol import (
     Events,
     PublishEvents,
     SubscribeEvents,
-    failed,
 )
 from .sending import Sender
 

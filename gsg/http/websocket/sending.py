@@ -16,7 +16,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from ...errors import Overrun, RemoteError, Stale, TooLarge
 from ...languages.rows import Change
 from ...subscriptions.live import LiveSubscription
-from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Dropped, OutOfDate, Reply, failed
+from ..failures import failed
+from ..protocol import BYTES_PER_MESSAGE, MAX_MESSAGE_BYTES, Dropped, OutOfDate, Reply
 from .forms import PLAIN, Arrays, Form
 
 log = logging.getLogger(__name__)

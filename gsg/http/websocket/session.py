@@ -22,6 +22,7 @@ from ...tuples.terms import term
 from ...wire.known_doors import KnownDoors
 from ..access.principals import Principal
 from ..access.roles import check_may_ask
+from ..failures import failed
 from ..protocol import (
     BYTES_PER_PLACE,
     MAX_KEYS,
@@ -64,7 +65,6 @@ from ..protocol import (
     Unsubscribe,
     UpToDate,
     Vocabulary,
-    failed,
 )
 from ..serving.clients import Place
 from ..subscribing import check_length, check_subscribe, subscribe
@@ -395,5 +395,6 @@ class Session:
 async def report(number: int, peer: Peer) -> Report:
     """How a peer and those it knows are doing."""
     peers, silent = await peer.survey()
-    shares = peer.shares()
-    return Report(number, peers, [shares.get(status.peer, 0.0) for status in peers], silent)
+    shares, vitals = peer.shares(), peer.vitals
+    each = [shares.get(status.peer, 0.0) for status in peers]
+    return Report(number, peers, each, silent, vitals.membership(), vitals.suspected())

@@ -9,7 +9,8 @@ from ...topics.backlog import TopicEvent
 from ...topics.names import is_filter
 from ...topics.topic import Topic, TopicSubscription
 from ...tuples.terms import Tuple
-from ..protocol import BYTES_PER_MESSAGE, Dropped, Ended, TopicEvents, failed
+from ..failures import failed
+from ..protocol import BYTES_PER_MESSAGE, Dropped, Ended, TopicEvents
 from .sending import Sender
 
 EVENTS_PER_MESSAGE = 1_000
