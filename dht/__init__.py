@@ -8,6 +8,7 @@ It is not a store: nothing is kept here for others, and no tuple ever travels on
     overlay.closest_known(key, r=3)  the best guess without asking: exact near our own id and where owners_now answers
     overlay.neighbours()             the living peers nearest to our own id: whom we share keys with
     overlay.suspects(peer)           it may be dead: it did not answer, and will be out in some seconds unless it does
+    on_suspected                     hears when that begins, and when it ends because the peer lives
     on_event                         hears of PeerDied, PeerReturned and NeighbourhoodChanged, when all of the above has changed
 
 A peer that is only suspected is still an owner: what a few lost datagrams say moves no key. Call ``overlay.report_dead(peer)`` when

@@ -76,7 +76,7 @@ class Parts:
         joins: bool,
         work: dict[str, asyncio.Task[None]],
         trace: str | Path | None,
-        trace_clock: Callable[[], float],
+        wall_clock: Callable[[], float],
         tracer_provider: TracerProvider | None,
         rng: Random,
         start_task: StartTask,
@@ -96,7 +96,7 @@ class Parts:
             on_broken=self._link_broken,
         )
         exchange.attach(endpoint.links)
-        self.holders = holders = Holders(endpoint.overlay, exchange.abort, self._peer_gone, ordered)
+        self.holders = holders = Holders(endpoint.overlay, exchange.abort, self._peer_gone, ordered, wall_clock)
         self.responsibility = responsibility = Responsibility(contact, holders)
 
         self.subscriber = Subscriber(holders, exchange, start_task, rule=rule)
@@ -144,7 +144,7 @@ class Parts:
         told = (self.topics.counts, self.topic_filters.counts)
         for count in (disk.counts, delivery.counts, self.publisher.counts, self.subscriptions.counts, quotas.counts, *told):
             counters.add(count)
-        self._tracing = None if trace is None else Tracing(Path(trace), contact.id, trace_clock)
+        self._tracing = None if trace is None else Tracing(Path(trace), contact.id, wall_clock)
         if self._tracing is not None:
             self._tracing.observe(rendezvous, self.publisher, self.subscriber.feeds)
         if (spans := spans_of(contact.id, tracer_provider)) is not None:
@@ -188,6 +188,11 @@ class Parts:
             self.leases.revoke()
             self.handover.peer_came(contact)
             self.subscriber.feeds.post_at_newcomer(contact)
+
+    def peer_suspected(self, contact: dht.Contact, is_suspected: bool) -> None:
+        """Another peer may be dead, or lives after all."""
+        if self._is_open():
+            self.holders.peer_suspected(contact, is_suspected)
 
     def peer_lost(self, contact: dht.Contact) -> None:
         """Another peer has died, or left."""

@@ -19,7 +19,7 @@ watches those that it depends on, its neighbours among the ids and whom it has l
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from math import ceil, log10
 from random import Random
 
@@ -54,15 +54,24 @@ come in crowds."""
 class Swim:
     """What one peer knows of others' lives. ``incarnation`` is the first one of its own life.
 
-    ``counts`` says how often others said what is hard to believe, by its name.
+    ``counts`` says how often others said what is hard to believe, by its name. ``on_suspected`` hears of each peer that is
+    suspected from now on, with True, and of each that is found to live after all, with False; it must not call back.
 
     Every call that learns something returns orders, to be carried out in any order and any time.
     """
 
     def __init__(
-        self, own: PeerId, *, rng: Random, incarnation: int, period_s: float = 1.0, counts: Counter[str] | None = None
+        self,
+        own: PeerId,
+        *,
+        rng: Random,
+        incarnation: int,
+        period_s: float = 1.0,
+        counts: Counter[str] | None = None,
+        on_suspected: Callable[[Contact, bool], None] = lambda contact, is_suspected: None,
     ) -> None:
         self.counts = Counter[str]() if counts is None else counts
+        self._on_suspected = on_suspected
         self._incarnations = Incarnations(incarnation)
         self._own = own
         self._rng = rng
@@ -337,12 +346,14 @@ class Swim:
     def _suspect(self, member: Member, now: float) -> None:
         member.enter(MemberState.SUSPECTED, now)
         self._suspects[member.contact.id] = member
+        self._on_suspected(member.contact, True)
         self._alarmed_s = now
         self._gossip.queue_rumour(Rumour(Status.SUSPECTED, member.contact.id, member.incarnation))
 
     def _clear(self, member: Member, now: float) -> None:
         member.enter(MemberState.ALIVE, now)
-        self._suspects.pop(member.contact.id, None)
+        if self._suspects.pop(member.contact.id, None) is not None:
+            self._on_suspected(member.contact, False)
 
     def _bury(self, peer: PeerId, member: Member, now: float) -> PeerDied:
         self._members.pop(peer, None)

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from random import Random
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 from ..background import BackgroundTasks
 from ..datagrams.address_blocks import PER_BLOCK, PassedOver, limit_per_block
@@ -48,16 +48,12 @@ from .owner_cache import Regions
 MAX_CHECKS = 64
 """Unknown peers called back at once to see whether they live; further ones are passed over and counted, and will be heard of
 again."""
-
 REFRESH_S = 30.0
 """How often the overlay is looked at anew, in seconds."""
-
 STALE_REGIONS = 4
 """Regions looked up again in one refresh."""
-
 STALE_BUCKETS = 2
 """Buckets in which a point is looked up in one refresh, those looked at longest ago."""
-
 OverlayEvent: TypeAlias = PeerDied | PeerReturned | NeighbourhoodChanged
 """What ``on_event`` hears of."""
 
@@ -72,8 +68,9 @@ class Overlay:
     address that others see, learned by joining); ``port`` is UDP's, 0 takes a free one. ``rng`` draws call ids and targets,
     seeded for a repeatable run. ``on_discovered`` hears of each peer that becomes known, answers from another address or
     was started anew before it was missed, ``on_lost`` of each that died. ``on_event`` hears of each PeerDied (also of those that
-    :meth:`report_dead` was told of), PeerReturned, and NeighbourhoodChanged, at most once a turn of the loop. Callbacks must not
-    block; what they raise is logged and counted.
+    :meth:`report_dead` was told of), PeerReturned, and NeighbourhoodChanged, at most once a turn of the loop; ``on_suspected`` of
+    each that may be dead, with True, and with False when it is found to live. Callbacks must not block; what they raise is logged
+    and counted.
 
     ``depends_on`` names peers to watch besides the neighbours, ``heard_s`` when a peer was last heard by other means than
     datagrams, by the loop's clock: whoever is heard lives. ``book`` is the file of the address book, which brings a peer that
@@ -98,6 +95,7 @@ class Overlay:
         on_discovered: Callable[[Contact], None] | None = None,
         on_lost: Callable[[Contact], None] | None = None,
         on_event: Callable[[OverlayEvent], None] | None = None,
+        on_suspected: Callable[[Contact, bool], None] | None = None,
         depends_on: Callable[[], Iterable[PeerId]] = tuple,
         heard_s: Callable[[PeerId], float] = lambda peer: float("-inf"),
         book: Path | None = None,
@@ -115,6 +113,7 @@ class Overlay:
         self.on_discovered = on_discovered
         self.on_lost = on_lost
         self.on_event = on_event
+        self.on_suspected = on_suspected
         self.regions = Regions(K, per_block)
         self._per_block = per_block
         self._passed_over = PassedOver(per_block)
@@ -151,7 +150,7 @@ class Overlay:
             self._datagrams,
             self,
             self._tasks,
-            Swim(id, rng=rng, incarnation=incarnation, period_s=probe_s, counts=self.counts),
+            Swim(id, rng=rng, incarnation=incarnation, period_s=probe_s, counts=self.counts, on_suspected=self._suspicion),
             rng,
             probe_s,
             depends_on,
@@ -383,6 +382,9 @@ class Overlay:
         if known != contact or returned is not None:
             self._call_back(self.on_discovered, contact)
 
+    def _suspicion(self, contact: Contact, is_suspected: bool) -> None:
+        self._call_back(self.on_suspected, contact, is_suspected)
+
     def peer_died(self, contact: Contact) -> None:
         """A peer is dead at this address."""
         if self._table.contacts().get(contact.id) == contact:
@@ -410,11 +412,11 @@ class Overlay:
         if changed is not None and self._tasks.is_open:
             self._call_back(self.on_event, changed)
 
-    def _call_back(self, callback: Callable[[Any], None] | None, news: Contact | OverlayEvent) -> None:  # Any: of these, its own
+    def _call_back(self, callback: Callable[..., None] | None, news: Contact | OverlayEvent, *more: bool) -> None:
         if callback is None:
             return
         try:
-            callback(news)
+            callback(news, *more)
         except Exception:
             self.counts["callbacks failed"] += 1
             logging.getLogger(__name__).exception("the overlay's callback %r failed for %s", callback, news)

@@ -10,6 +10,9 @@ from ..tuples.escaping import one_line
 from .connecting import connect, peer_option, run
 from .messages import say
 
+CHANGES = 5
+"""What the peer has noticed of others of which so much is shown; --json has more."""
+
 
 @click.command(short_help="Show the peers, what each holds and how the load is spread.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
@@ -25,7 +28,16 @@ async def _status(as_json: bool, url: str) -> None:
     if as_json:
         say(json.dumps(report.as_dict(), indent=2))
         return
-    from .tables import PEERS_LEGEND, console, counts_table, peers_table, print_table, processes_table, silent_text
+    from .tables import (
+        PEERS_LEGEND,
+        change_text,
+        console,
+        counts_table,
+        peers_table,
+        print_table,
+        processes_table,
+        silent_text,
+    )
 
     output = console()
     asked = report.peers[0]
@@ -39,5 +51,9 @@ async def _status(as_json: bool, url: str) -> None:
     print_table(output, processes_table(report))
     for peer in report.silent:
         output.print(one_line(silent_text(peer)), markup=False, soft_wrap=True)
+    for suspect in report.suspected:
+        output.print(f"peer {suspect.hex()[:12]} may be dead: that is found out in some seconds", markup=False, soft_wrap=True)
+    for one in report.membership[-CHANGES:]:
+        output.print(one_line(change_text(one)), markup=False, soft_wrap=True)
     if any(one.count for peer in report.peers for one in peer.counts):
         print_table(output, counts_table(report))

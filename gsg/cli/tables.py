@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     # The driver of a simulation prints its tables where neither doors nor the overlay are installed.
     from ..explain.explanations import Holding
     from ..http.protocol import ChannelSubscription, Report, Vocabulary
-    from ..wire.status_messages import SilentPeer
+    from ..wire.status_messages import MembershipChange, SilentPeer
 
 WIDE = 120
 """Columns to write where there is no terminal to ask, and no COLUMNS."""
@@ -168,12 +168,19 @@ def silent_text(peer: SilentPeer) -> str:
     return f"no answer from peer {peer.peer.hex()[:12]} at {peer.address}: {peer.why}"
 
 
+def change_text(one: MembershipChange) -> str:
+    """What a peer has noticed of another one, and when."""
+    peer = f"peer {one.peer.hex()[:12]}{f' at {one.address}' if one.address else ''}"
+    what = {"suspected": "was suspected to be dead", "back": "was back"}.get(one.what, one.what)
+    return f"{_time_text(one.at_s)}: {peer} {what}: {one.why}"
+
+
 def constants_table(vocabulary: Vocabulary) -> FittedTable:
     """Constants, where they stand, and what lies under them."""
     from ..tuples.long_constants import constant_text
 
     rows = [
-        (constant_text(one.constant), f"{one.position} of {one.arity}", f"{one.facts:,}", f"{one.templates:,}")
+        (constant_text(one.constant), f"{one.position}/{one.arity}", f"{one.facts:,}", f"{one.templates:,}")
         for one in vocabulary.constants
     ]
     return FittedTable([Column("constant", is_text=True, folds=True), *map(Column, ("position", "facts", "templates"))], rows)
@@ -221,7 +228,7 @@ def channel_table(subscriptions: list[ChannelSubscription]) -> FittedTable:
 
 
 CONSTANTS_LEGEND = (
-    "position: of so many terms, from 0. facts: that everybody may read. "
+    "position: 1/3 is the second of three terms. facts: that everybody may read. "
     "templates: conditions of subscriptions that are posted under the constant. keys: constants at positions."
 )
 

@@ -1,4 +1,4 @@
-"""Errors as messages, and back."""
+"""Errors as messages, and messages as errors again: what clients are told of what was not carried out."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ A message that is no request is answered Failed, with its number where it can be
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -29,10 +29,11 @@ from ..explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
 from ..explain.network_view import NetworkView
 from ..explain.tuple_route import TupleRoute
 from ..languages.query import MAX_TOKENS
+from ..monitoring.logs.fields import time_text
 from ..subscriptions.backlog import LIMIT, Overflow
 from ..tuples.features import Key
 from ..tuples.terms import Term
-from ..wire.status_messages import ArityCount, ConstantCount, PeerStatus, SilentPeer
+from ..wire.status_messages import ArityCount, ConstantCount, MembershipChange, PeerStatus, SilentPeer
 
 MAX_KEYS, MAX_KEYS_FOUND = 10_000, 16
 """Keys that may be asked about at once, and with a lookup for each; more is refused."""
@@ -387,22 +388,31 @@ class ChannelSubscription(msgspec.Struct, frozen=True, array_like=True, gc=False
 
 class Report(_Message, tag=16, frozen=True):
     """How the peers are, this one first; ``shares`` is the fraction of all keys that each is responsible for, and ``silent`` are
-    those that did not say."""
+    those that did not say. The rest is what this peer has noticed of the others."""
 
     peers: list[PeerStatus]
     shares: list[float]
     silent: list[SilentPeer] = []
+    membership: list[MembershipChange] = []
+    """Who came, was suspected to be dead, was back and went of late, the oldest first."""
+    suspected: list[bytes] = []
+    """Those that may be dead now."""
 
-    def as_dict(self) -> dict[str, list[dict[str, object]]]:
-        """For JSON: ``peers`` and ``silent``, each with its fields by name."""
+    def as_dict(self) -> dict[str, list[Any]]:  # Any: dicts of names and values, and ids
+        """For JSON: each of the fields, with the fields of what is in them by name."""
         return {
             "peers": [
-                {"peer": peer.peer.hex(), "share": share}
+                {"peer": peer.peer.hex(), "share": share, "state": "suspected" if peer.peer in self.suspected else "alive"}
                 | {name: getattr(peer, name) for name in peer.__struct_fields__ if name not in ("peer", "request", "counts")}
                 | {"counts": {one.name: one.count for one in peer.counts}}
                 for peer, share in zip(self.peers, self.shares, strict=True)
             ],
             "silent": [{"peer": one.peer.hex(), "address": one.address, "why": one.why} for one in self.silent],
+            "membership": [
+                {"time": time_text(one.at_s), "peer": one.peer.hex(), "address": one.address, "what": one.what, "why": one.why}
+                for one in self.membership
+            ],
+            "suspected": [peer.hex() for peer in self.suspected],
         }
 
 

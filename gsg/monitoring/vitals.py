@@ -10,7 +10,7 @@ from ..placement.holders import Holders
 from ..placement.responsibility import Responsibility
 from ..storage.disk.group_commit import NoDisk
 from ..wire.exchange import Exchange
-from ..wire.status_messages import AskStatus, PeerStatus
+from ..wire.status_messages import AskStatus, MembershipChange, PeerStatus
 from .health import State
 from .timings import Timings
 
@@ -86,6 +86,14 @@ class Vitals:
             comparing=self._comparing() if self._responsibility.is_new else 0,
             stale_feeds=len(self._staleness),
         )
+
+    def membership(self) -> list[MembershipChange]:
+        """Who came, was suspected to be dead, was back and went of late, the oldest first: a hundred changes at most."""
+        return self._holders.membership_changes()
+
+    def suspected(self) -> list[bytes]:
+        """The ids of the others that may be dead: that is found out in some seconds."""
+        return [contact.id for contact in self._holders.others() if self._holders.suspects(contact.id)]
 
     async def own_status(self) -> PeerStatus:
         """What it would say of itself to others."""

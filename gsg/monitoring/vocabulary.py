@@ -45,28 +45,32 @@ class MostFacts:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: list[tuple[Rank, ConstantCount]] = []
+        self._kept: dict[Key, tuple[Rank, ConstantCount]] = {}
         self._least = 0
         """What has fewer facts is not among them."""
 
     def add(self, one: ConstantCount) -> None:
-        """One more, of a key that was not added before."""
+        """One more. While a key changes hands two peers may say that it is theirs: whoever has more under it counts."""
         if one.facts < self._least:
             return
-        self._kept.append(((-one.facts, constant_text(one.constant), one.arity, one.position), one))
+        key = (one.arity, one.position, one.constant)
+        known = self._kept.get(key)
+        if known is not None and (known[1].facts, known[1].templates) >= (one.facts, one.templates):
+            return
+        self._kept[key] = (-one.facts, constant_text(one.constant), one.arity, one.position), one
         if len(self._kept) >= 2 * self._most:
             self._cut()
 
-    def _cut(self) -> None:
-        self._kept.sort(key=lambda kept: kept[0])
-        del self._kept[self._most :]
-        if len(self._kept) == self._most:
-            self._least = self._kept[-1][1].facts
+    def _cut(self) -> list[ConstantCount]:
+        best = sorted(self._kept.items(), key=lambda kept: kept[1][0])[: self._most]
+        self._kept = dict(best)
+        if len(best) == self._most:
+            self._least = best[-1][1][1].facts
+        return [one for _, (_, one) in best]
 
     def in_order(self) -> list[ConstantCount]:
         """Those that are left, the one with the most facts first."""
-        self._cut()
-        return [one for _, one in self._kept]
+        return self._cut()
 
 
 class _Totals:
@@ -158,32 +162,17 @@ async def space_vocabulary(everybody: Sequence[dht.Contact], exchange: Exchange,
         raise LocalError(f"most={most} constants; expected at least 1, and {MOST_CONSTANTS:,} at most are told")
     most = min(most, MOST_CONSTANTS)
 
-    def question(request: int) -> AskStatus:
-        return AskStatus(request, vocabulary=most)
+    found, totals = MostFacts(most), _Totals()
 
-    answers = await asyncio.gather(*(ask_for(Vocabulary, contact, exchange, question) for contact in everybody))
-    totals = _Totals()
-    by_key: dict[Key, ConstantCount] = {}
-    for answer in answers:
-        if isinstance(answer, Vocabulary):
-            for total in answer.totals:
-                totals.add(total.arity, total.facts, total.keys)
-            async for one in in_turns(answer.constants):
-                _add_to(by_key, one)
-    found = await _most_of(by_key.values(), most)
-    return SpaceVocabulary(found, totals.by_arity(), [answer for answer in answers if isinstance(answer, SilentPeer)])
+    async def ask(contact: dht.Contact) -> SilentPeer | None:
+        answer = await ask_for(Vocabulary, contact, exchange, lambda request: AskStatus(request, vocabulary=most))
+        if isinstance(answer, SilentPeer):
+            return answer
+        for total in answer.totals:
+            totals.add(total.arity, total.facts, total.keys)
+        async for one in in_turns(answer.constants):
+            found.add(one)
+        return None
 
-
-def _add_to(by_key: dict[Key, ConstantCount], one: ConstantCount) -> None:
-    """While a key changes hands two peers may say that it is theirs: whoever has more under it counts."""
-    key = (one.arity, one.position, one.constant)
-    known = by_key.get(key)
-    if known is None or (known.facts, known.templates) < (one.facts, one.templates):
-        by_key[key] = one
-
-
-async def _most_of(counts: Iterable[ConstantCount], most: int) -> list[ConstantCount]:
-    found = MostFacts(most)
-    async for one in in_turns(counts):
-        found.add(one)
-    return found.in_order()
+    silent = await asyncio.gather(*map(ask, everybody))
+    return SpaceVocabulary(found.in_order(), totals.by_arity(), [one for one in silent if one is not None])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Iterable, Sequence
 
 import dht
@@ -20,6 +21,7 @@ from ..errors import GsgError, PeerUnreachable
 from ..tuples.features import Key, key, short_key
 from ..tuples.ordered_attributes import NONE_ORDERED, OrderedAttributes
 from ..wire.exchange import Leaving, LinkBroke, named, show
+from ..wire.status_messages import MembershipChange
 from .membership_log import MembershipLog
 from .rules import REPLICAS, point_of
 
@@ -49,7 +51,7 @@ class Holders:
 
     ``end_links(peer, reason)`` ends what links there are to a peer that does not answer: whoever waits on them is to know.
     ``on_gone(peer, lives)`` hears that others hold its keys from now on, and whether it lives all the same. ``ordered`` are the
-    attributes that are so at all peers.
+    attributes that are so at all peers; ``clock()`` says the seconds since 1970.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Holders:
         end_links: Callable[[bytes, str], None],
         on_gone: Callable[[bytes, bool], None] = lambda peer, lives: None,
         ordered: OrderedAttributes = NONE_ORDERED,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._overlay = overlay
         self.ordered = ordered
@@ -67,7 +70,7 @@ class Holders:
         """The holders of features, by their short keys, and the point of the key. Limit: REMEMBERED."""
         self.aside: dict[bytes, GsgError] = {}
         """Holders that take no changes, by id, and why. Limit: ASIDE. Whoever sets one aside takes it back."""
-        self._membership = MembershipLog(lambda: len(self.everybody()), self._own_share)
+        self._membership = MembershipLog(lambda: len(self.everybody()), self._own_share, clock)
         self._version = overlay.regions.version
         """What is remembered is of this view of the overlay, which changes by lookups as well, of which nobody is told."""
         self._changes = 0
@@ -92,8 +95,17 @@ class Holders:
         """A peer is dead."""
         has_left = self._overlay.has_left(contact.id)
         how = "it has stopped" if has_left else "it does not answer"
-        self._membership.note_gone(contact.id, named(contact), how, level=logging.INFO if has_left else logging.WARNING)
+        level = logging.INFO if has_left else logging.WARNING
+        self._membership.note_gone(contact.id, named(contact), how, level=level, address=show(contact))
         self.forget(f"{named(contact)} is gone")
+
+    def peer_suspected(self, contact: dht.Contact, is_suspected: bool) -> None:
+        """A peer may be dead, or lives after all: it stays a holder until that is sure."""
+        self._membership.note_suspected(contact, is_suspected)
+
+    def membership_changes(self) -> list[MembershipChange]:
+        """Who came, was suspected, was back and went of late, the oldest first."""
+        return list(self._membership.changes)
 
     def stop(self) -> None:
         """Say nothing more of others."""
@@ -104,15 +116,16 @@ class Holders:
         if isinstance(why, LinkBroke):
             return
         regions = self._overlay.regions
-        known, version = self._overlay.knows(peer) is not None, regions.version
+        known, version = self._overlay.knows(peer), regions.version
         self._overlay.report_dead(peer)
         if not isinstance(why, Leaving):
             self._end_links(peer, str(why))
-        if not known and version == regions.version:
+        if known is None and version == regions.version:
             # Whatever waits for a peer finds out that it is gone; the work that follows is to be done once.
             return
         level = logging.INFO if isinstance(why, Leaving) else logging.WARNING
-        self._membership.note_gone(peer, f"peer {peer.hex()[:12]}", str(why), level=level)
+        address = "" if known is None else show(known)
+        self._membership.note_gone(peer, f"peer {peer.hex()[:12]}", str(why), level=level, address=address)
         self.forget(f"peer {peer.hex()[:12]} is taken for gone, {why}")
         self._on_gone(peer, False)
 

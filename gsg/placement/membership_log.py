@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import dht
 
-from ..wire.exchange import named
+from ..wire.exchange import named, show
+from ..wire.status_messages import MembershipChange
 
 NAME = "gsg.membership"
 """By which whoever sets up logging finds it."""
@@ -31,6 +33,8 @@ REST_S = 5.0
 """How long after a line the next one may come, at the earliest."""
 SHOWN = 3
 """Peers of one line that are named."""
+NOTED = 100
+"""Changes that are noted for those who ask; beyond, the oldest goes."""
 
 
 @dataclass(slots=True, eq=False)
@@ -60,11 +64,17 @@ def line_of(changes: Sequence[Change]) -> str:
 
 class MembershipLog:
     """That of one peer. ``known()`` says how many peers it knows, itself included, and ``share()`` for which share of all keys it
-    is responsible, which takes a moment and is not asked where nobody reads it."""
+    is responsible, which takes a moment and is not asked where nobody reads it; ``clock()`` the seconds since 1970.
 
-    def __init__(self, known: Callable[[], int], share: Callable[[], float]) -> None:
+    What the log passes over, as who was away for a moment, is noted in ``changes`` as well.
+    """
+
+    def __init__(self, known: Callable[[], int], share: Callable[[], float], clock: Callable[[], float]) -> None:
         self._known = known
         self._share = share
+        self._clock = clock
+        self.changes: deque[MembershipChange] = deque(maxlen=NOTED)
+        """The last ones, the oldest first."""
         self._last_share: float | None = None
         self._gone: dict[bytes, Change] = {}
         """Peers that went and are not back, by id. Limit: GONE; the oldest is forgotten."""
@@ -78,16 +88,28 @@ class MembershipLog:
         """A peer is there that was not known, or at another address, or in another life."""
         went = self._gone.pop(contact.id, None)
         if went is None:
+            self._note(contact.id, show(contact), "came", "it answers")
+        else:
+            self._note(contact.id, show(contact), "back", f"it answers again, and was gone: {went.how}")
+        if went is None:
             self._tell_later(Change(contact.id, named(contact), "has come", "have come", logging.INFO))
         elif went.told:
             self._tell_later(Change(contact.id, named(contact), "is back", "are back", went.level))
         else:
             self._untold.pop(contact.id, None)
 
-    def note_gone(self, peer: bytes, who: str, how: str, *, level: int) -> None:
+    def note_suspected(self, contact: dht.Contact, is_suspected: bool) -> None:
+        """A peer may be dead, or lives after all. The log is told when that is sure."""
+        if is_suspected:
+            self._note(contact.id, show(contact), "suspected", "it does not answer, and others do not reach it either")
+        else:
+            self._note(contact.id, show(contact), "back", "it answers after all")
+
+    def note_gone(self, peer: bytes, who: str, how: str, *, level: int, address: str = "") -> None:
         """A peer went. It is told of once, by whatever that was noticed first."""
         if peer in self._gone:
             return
+        self._note(peer, address, "went", how)
         if len(self._gone) >= GONE:
             del self._gone[next(iter(self._gone))]
         gone = self._gone[peer] = Change(peer, who, "is gone", "are gone", level, how, asyncio.get_running_loop().time())
@@ -103,6 +125,10 @@ class MembershipLog:
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
+
+    def _note(self, peer: bytes, address: str, what: str, why: str) -> None:
+        if not self._stopped:
+            self.changes.append(MembershipChange(self._clock(), peer, address, what, why))
 
     def _tell_later(self, change: Change) -> None:
         if self._stopped or (len(self._untold) >= UNTOLD and change.peer not in self._untold):

@@ -107,6 +107,20 @@ class Reached(_Message, tag=73, frozen=True):
     is_cut: bool = False
 
 
+class MembershipChange(_Message, frozen=True):
+    """What one peer has noticed of another one. It tells its clients of that, and no other peers."""
+
+    at_s: Annotated[float, msgspec.Meta(ge=0, lt=253_402_300_800)]
+    """When, in seconds since 1970, by its clock: before the year 10000, after which Python can write no time."""
+    peer: bytes
+    address: str
+    """Empty where it was not known any more."""
+    what: str
+    """``came``; ``suspected``, as it does not answer and others do not reach it either; ``back``: it lives after all, or again;
+    ``went``."""
+    why: str
+
+
 class ConstantCount(_Message, frozen=True):
     """What lies under a key: facts that everybody may read, and the templates of subscriptions."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 from dht import Contact, PeerDied
 from dht.datagrams.gossip import Status
@@ -20,17 +21,17 @@ def contact(number: int, host: str = "10.0.0.1") -> Contact:
 X = contact(1)
 
 
-def living(*contacts: Contact, now: float = 0.0) -> Swim:
+def living(*contacts: Contact, now: float = 0.0, **options: Any) -> Swim:  # Any: keywords of Swim
     """A view in which these have answered."""
-    swim = Swim(OWN, rng=Random(1), incarnation=5)
+    swim = Swim(OWN, rng=Random(1), incarnation=5, **options)
     for each in contacts:
         swim.report_answer(each, now)
     return swim
 
 
-def suspecting(now: float = 10.0, helpers: int = 3) -> Swim:
+def suspecting(now: float = 10.0, helpers: int = 3, **options: Any) -> Swim:  # Any: keywords of Swim
     """A view in which X is suspected, in its incarnation 0, since ``now``."""
-    swim = living(X, *(contact(number) for number in range(2, 2 + helpers)))
+    swim = living(X, *(contact(number) for number in range(2, 2 + helpers)), **options)
     swim.tick(now, [], SIZE)
     swim.report_silent(X, now)
     swim.report_not_vouched(X, now)

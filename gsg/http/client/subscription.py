@@ -15,19 +15,7 @@ from ...subscriptions.backlog import Overflow
 from ...subscriptions.live import LiveSubscription
 from ...subscriptions.subscription import Callback
 from ..failures import error_of
-from ..protocol import (
-    Done,
-    Dropped,
-    Ended,
-    Events,
-    OfSubscription,
-    Rows,
-    Subscribe,
-    Subscribed,
-    TopicEvents,
-    Unsubscribe,
-    UpToDate,
-)
+from ..protocol import Done, Dropped, Ended, Events, OfSubscription, Rows, Subscribe, Subscribed, TopicEvents, Unsubscribe, UpToDate
 from .peer_connection import ConnectionState, PeerConnection
 from .under_way import ROWS_FOLLOW, SUBSCRIBE_AGAIN, what_follows
 

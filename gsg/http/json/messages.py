@@ -55,6 +55,18 @@ def object_name(kind: type[Struct]) -> str:
 # --- what is written by hand -----------------------------------------------------------------------------------------------------
 
 
+class MembershipChange(Struct, frozen=True):
+    """What the peer has noticed of another one."""
+
+    time: str
+    """When (RFC 3339, UTC), by its clock."""
+    peer: str
+    address: str
+    what: str
+    """came, suspected, back, or went."""
+    why: str
+
+
 class _Object(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type", tag=lambda name: name.lower()):
     id: NUMBER
 
@@ -84,11 +96,16 @@ class Topics(_Object, frozen=True):
 
 
 class Report(_Object, frozen=True):
-    """How the peers are, this one first: the fields of PeerStatus, and ``share``, the fraction of all keys that each has."""
+    """How the peers are, this one first: the fields of PeerStatus; ``share``, the fraction of all keys that each has; ``state``,
+    alive, or suspected where it may be dead."""
 
     peers: list[dict[str, Any]]  # Any: numbers, texts, and the counts by name
     silent: list[SilentPeer]
     """Those that did not say."""
+    membership: list[MembershipChange]
+    """What this peer has noticed of the others of late, the oldest change first: a hundred at most."""
+    suspected: list[str]
+    """The ids of those that may be dead now: that is found out in some seconds."""
 
 
 class AskWhy(_Object, frozen=True, tag="ask_why"):
@@ -126,7 +143,7 @@ def _topics(told: protocol.Topics) -> Topics:
 
 
 def _report(told: protocol.Report) -> Report:
-    return Report(id=told.request, peers=told.as_dict()["peers"], silent=_silent(told.silent))
+    return msgspec.convert({"type": "report", "id": told.request, **told.as_dict()}, Report)
 
 
 def _silent(told: list[status_messages.SilentPeer]) -> list[SilentPeer]:

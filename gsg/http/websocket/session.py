@@ -419,5 +419,6 @@ class Session:
 async def report(number: int, peer: Peer) -> Report:
     """How a peer and those it knows are doing."""
     peers, silent = await peer.survey()
-    shares = peer.shares()
-    return Report(number, peers, [shares.get(status.peer, 0.0) for status in peers], silent)
+    shares, vitals = peer.shares(), peer.vitals
+    each = [shares.get(status.peer, 0.0) for status in peers]
+    return Report(number, peers, each, silent, vitals.membership(), vitals.suspected())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from suspects import SIZE, X, contact, deaths, living, probes, says, suspecting
 
-from dht import PeerReturned
+from dht import Contact, PeerReturned
 from dht.datagrams.gossip import MAX_INCARNATION, MAX_QUEUED, Rumour, Status
 from dht.liveness.local_health import MAX_PATIENCE, suspicion_s
 from dht.liveness.members import DOUBT_S
@@ -376,6 +376,31 @@ def test_a_peer_that_moved_is_not_judged_by_its_old_address() -> None:
     swim.report_vouched(X, 1, 2.0)
     swim.report_not_vouched(X, 2.0)
     assert not swim.suspects(X.id)
+
+
+# What is told of suspicions
+
+
+def test_a_suspicion_is_told_when_it_begins_and_when_the_peer_lives_after_all() -> None:
+    told: list[tuple[Contact, bool]] = []
+    swim = suspecting(now=10.0, on_suspected=lambda *news: told.append(news))
+    begun = list(told)
+
+    swim.report_answer(X, 11.0)
+    swim.report_answer(X, 12.0)
+
+    assert begun == [(X, True)]
+    assert told == [(X, True), (X, False)]
+
+
+def test_the_end_of_a_suspicion_by_death_is_told_as_a_death_alone() -> None:
+    told: list[tuple[Contact, bool]] = []
+    swim = suspecting(now=10.0, on_suspected=lambda *news: told.append(news))
+
+    died = [deaths(swim.tick(now, [], SIZE)) for now in (11.0, 12.0, 13.0, 14.1)]
+
+    assert died[-1] == [X]
+    assert told == [(X, True)]
 
 
 # Limits

@@ -21,8 +21,8 @@ def test_constants_are_listed_with_their_facts(gsg: Gsg) -> None:
     assert nothing.stderr == "gsg: there are no facts that everybody may read, and no subscriptions with constants\n"
     assert (published.exit_code, table.exit_code) == (0, 0), published.output
     rows = [re.split(r"  +", line.strip()) for line in table.stdout.splitlines() if re.search(r"\w", line)]
-    assert rows[1:3] == [["on", "1 of 3", "2", "0"], ['"a text"', "2 of 3", "1", "0"]]
-    assert ["<http://example.org/a>", "2 of 3", "1", "0"] in rows
+    assert rows[1:3] == [["on", "1/3", "2", "0"], ['"a text"', "2/3", "1", "0"]]
+    assert ["<http://example.org/a>", "2/3", "1", "0"] in rows
     assert (["2", "1", "2"] in rows, ["3", "2", "5"] in rows) == (True, True)
     assert "keys: constants at positions." in table.stdout
     assert "these are 1 of 7; --most shows more, 1,000 at most" in least.stdout

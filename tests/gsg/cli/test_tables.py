@@ -8,10 +8,22 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from gsg.cli.tables import Column, FittedTable, console, counts_table, holdings_table, peers_table, print_table, processes_table
+from gsg.cli.tables import (
+    Column,
+    FittedTable,
+    change_text,
+    console,
+    constants_table,
+    counts_table,
+    holdings_table,
+    peers_table,
+    print_table,
+    processes_table,
+)
 from gsg.explain.explanations import Holding
-from gsg.http.protocol import Report
-from gsg.wire.status_messages import Count, PeerStatus
+from gsg.http.protocol import Report, Vocabulary
+from gsg.tuples.long_constants import Hashed
+from gsg.wire.status_messages import ConstantCount, Count, MembershipChange, PeerStatus
 
 LONG = "[2001:db8:85a3:aaaa:bbbb:8a2e:370:7334]:8471"
 
@@ -122,3 +134,28 @@ def test_what_is_so_now_is_told_from_what_was_counted() -> None:
 
     assert re.search(r"disk waiting \(now\) +5", text)
     assert re.search(r"disk writes +6", text)
+
+
+@pytest.mark.parametrize(
+    ("address", "what", "said"),
+    [
+        ("10.0.0.1:1", "came", "peer 707070707070 at 10.0.0.1:1 came: a reason"),
+        ("10.0.0.1:1", "suspected", "peer 707070707070 at 10.0.0.1:1 was suspected to be dead: a reason"),
+        ("", "back", "peer 707070707070 was back: a reason"),
+        ("", "went", "peer 707070707070 went: a reason"),
+        ("", "what a later version says", "peer 707070707070 what a later version says: a reason"),
+    ],
+)
+def test_a_change_of_membership_is_a_sentence(address: str, what: str, said: str) -> None:
+    assert change_text(MembershipChange(7.5, b"p" * 20, address, what, "a reason")) == f"1970-01-01 00:00:07 UTC: {said}"
+
+
+def test_a_constant_is_written_as_a_script_has_it_and_a_long_one_as_one() -> None:
+    counts = [ConstantCount(3, 1, 'a "text"', 1_234, 5), ConstantCount(2, 0, Hashed(503, b"h" * 20), 7, 0)]
+
+    text = written(constants_table(Vocabulary(1, counts, [], [])), 120)
+
+    assert [re.split(r"  +", line.strip()) for line in text.splitlines() if re.search(r"\d/\d", line)] == [
+        [r'"a \"text\""', "1/3", "1,234", "5"],
+        ["a constant of 503 bytes with the hash 686868686868", "0/2", "7", "0"],
+    ]

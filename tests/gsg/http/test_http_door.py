@@ -30,9 +30,7 @@ from gsg.cli.subscribe import _subscribe
 from gsg.feeds.staleness import ATTEMPTS
 from gsg.http.door import HttpDoor
 from gsg.http.failures import error_of, failed
-from gsg.http.protocol import (
-    Failed,
-)
+from gsg.http.protocol import Failed
 
 pytestmark = pytest.mark.waits
 

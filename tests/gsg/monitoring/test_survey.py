@@ -86,4 +86,4 @@ def test_earlier_versions_are_read_and_read_us() -> None:
 def test_who_does_not_answer_is_in_what_programs_read() -> None:
     report = msgspec.msgpack.decode(msgspec.msgpack.encode([16, 1, [], []]), type=Report)
 
-    assert report.as_dict() == {"peers": [], "silent": []}
+    assert report.as_dict() == {"peers": [], "silent": [], "membership": [], "suspected": []}

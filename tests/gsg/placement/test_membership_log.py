@@ -10,7 +10,7 @@ import pytest
 
 import dht
 from dht.simnet import SimNet, run
-from gsg.placement.membership_log import GONE, NAME, REST_S, SHOWN, TOLD_AFTER_S, MembershipLog
+from gsg.placement.membership_log import GONE, NAME, NOTED, REST_S, SHOWN, TOLD_AFTER_S, MembershipLog
 
 MANY = 50
 
@@ -41,7 +41,7 @@ class Said:
 
     def __init__(self) -> None:
         self.known, self.share, self.asked = 2, 0.5, 0
-        self.log = MembershipLog(lambda: self.known, self.own_share)
+        self.log = MembershipLog(lambda: self.known, self.own_share, asyncio.get_running_loop().time)
 
     def own_share(self) -> float:
         self.asked += 1
@@ -171,5 +171,39 @@ def test_those_that_went_first_are_forgotten_at_the_limit() -> None:
 
         assert said.log.gone_at_s(contact(0).id) is None
         assert said.log.gone_at_s(contact(1).id) is not None
+
+    run(main, seed=1)
+
+
+def test_what_the_log_passes_over_is_noted_and_the_oldest_goes() -> None:
+    async def main(net: SimNet) -> None:
+        said = Said()
+        said.gone(1)
+        said.log.note_came(contact(1))
+        said.log.note_suspected(contact(2), True)
+        said.log.note_suspected(contact(2), False)
+        noted = [(one.peer, one.what, one.why) for one in said.log.changes]
+        for number in range(NOTED):
+            said.log.note_came(contact(10 + number))
+
+        assert noted == [
+            (contact(1).id, "went", "it does not answer"),
+            (contact(1).id, "back", "it answers again, and was gone: it does not answer"),
+            (contact(2).id, "suspected", "it does not answer, and others do not reach it either"),
+            (contact(2).id, "back", "it answers after all"),
+        ]
+        assert (len(said.log.changes), said.log.changes[0].peer) == (NOTED, contact(10).id)
+
+    run(main, seed=1)
+
+
+def test_a_peer_that_stops_notes_nothing_of_others() -> None:
+    async def main(net: SimNet) -> None:
+        said = Said()
+        said.log.stop()
+        said.gone(1)
+        said.log.note_suspected(contact(2), True)
+
+        assert list(said.log.changes) == []
 
     run(main, seed=1)
