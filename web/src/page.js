@@ -1,6 +1,5 @@
 /** The page: its frame, and the screen that its address names. */
 
-import { signal } from "@preact/signals";
 import { render } from "preact";
 
 import { begin, client, denied, logIn, others, state } from "./connection.js";
@@ -9,32 +8,11 @@ import { Log } from "./log/screen.js";
 import { Peers } from "./peers/screen.js";
 import { Query } from "./query/screen.js";
 import { address, route } from "./route.js";
+import { changeScheme, scheme } from "./scheme.js";
 import { Space } from "./space/screen.js";
 import { Subscriptions } from "./subscriptions/screen.js";
 
 const SCREENS = { query: ["Query", Query], space: ["Space", Space], subscriptions: ["Subscriptions", Subscriptions], peers: ["Peers", Peers], log: ["Log", Log] };
-const SCHEMES = ["auto", "light", "dark"];
-
-const stored = (() => {
-  try {
-    return localStorage.getItem("scheme");
-  } catch {
-    return null;
-  }
-})();
-const scheme = signal(SCHEMES.includes(stored) ? stored : "auto");
-
-function change() {
-  scheme.value = SCHEMES[(SCHEMES.indexOf(scheme.value) + 1) % SCHEMES.length];
-  try {
-    localStorage.setItem("scheme", scheme.value);
-  } catch {
-    // Not kept, where the browser keeps nothing.
-  }
-}
-
-scheme.subscribe((now) => (document.documentElement.dataset.scheme = now));
-
 function Locked() {
   const enter = (event) => {
     event.preventDefault();
@@ -67,7 +45,7 @@ function Frame() {
       )}</nav>
       <span class="push"></span>
       <span class=${`state ${state.value === "open" ? "good" : ""}`} role="status">${{ open: "connected", lost: "lost", locked: "locked", connecting: "connecting" }[state.value]}</span>
-      <button class="link" onClick=${change} title="Colours: as the system, light or dark">${scheme.value}</button>
+      <button class="link" onClick=${changeScheme} title="Colours: as the system, light or dark">${scheme.value}</button>
     </header>
     <${Banner} />
     <main id="main" tabindex="-1">

@@ -38,11 +38,15 @@ function namesOf(peers) {
   return ({ address }) => (hosts.size === 1 ? address.replace(/^.*:(?=\d+$)/, ":") : address);
 }
 
+/** How far from the centre each kind bends: what goes between the same peers is not to hide the other. */
+const BENDS = { publish: 0.15, replicate: 0.55, notify: 0.9 };
+
 /** Leaps from one place of the ring to another, one after the other; `step` says how many are there, the last one moving. */
 function Leaps({ leaps, step }) {
   return leaps.slice(0, step).map(({ from, to, kind, label }, at) => {
     const [[x1, y1], [x2, y2]] = [point(from), point(to)];
-    const bend = `Q${CENTRE} ${CENTRE} ${x2} ${y2}`;
+    const [bendX, bendY] = [x1 + x2, y1 + y2].map((sum) => CENTRE + (sum / 2 - CENTRE) * BENDS[kind]);
+    const bend = `Q${bendX} ${bendY} ${x2} ${y2}`;
     const d = from === to ? `M${x1} ${y1}m0 -9a9 9 0 1 1 -0.1 0` : `M${x1} ${y1}${bend}`;
     return html`<path key=${`${at}-${d}`} class=${`leap ${kind} ${at === step - 1 ? "now" : ""}`} d=${d} pathLength="1"><title>${label}</title></path>`;
   });
@@ -65,13 +69,13 @@ export function Ring({ peers, silent, gone = [], keys = [], leaps = [], step = l
       })}
       <${Leaps} leaps=${leaps} step=${step} />
       ${gone.map(({ peer, address }) => html`<${Mark} id=${peer} label=${`${address}, gone`} is="gone" />`)}
-      ${peers.map((each, at) => html`<${Mark} id=${each.peer} label=${`${each.address}, ${(each.share * 100).toFixed(1)} % of the keys`} name=${nameOf(each)} is=${at === 0 ? "own" : "alive"} />`)}
+      ${peers.map((each, at) => html`<${Mark} id=${each.peer} label=${`${each.address}, ${(each.share * 100).toFixed(1)} % of the keys`} name=${nameOf(each)} is=${at === 0 ? "own" : each.state === "suspected" ? "suspect" : "alive"} />`)}
       ${silent.map((each) => html`<${Mark} id=${each.peer} label=${`${each.address}, suspect`} name=${nameOf(each)} is="suspect" />`)}
       ${keys.map(({ key, label }) => html`<${Mark} id=${key} label=${label} is="key" />`)}
     </svg>
     <figcaption>
       <span class="own">● this peer</span> <span class="alive">● alive</span>
-      ${silent.length > 0 && html`<span class="suspect">▲ suspect</span>`} ${gone.length > 0 && html`<span class="gone">✕ gone</span>`}
+      ${(silent.length > 0 || peers.some(({ state }) => state === "suspected")) && html`<span class="suspect">▲ suspect</span>`} ${gone.length > 0 && html`<span class="gone">✕ gone</span>`}
       ${keys.length > 0 && html`<span class="key">◆ key</span>`}
       <span class="quiet">inner lines: share of the keys</span>
     </figcaption>

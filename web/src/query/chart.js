@@ -1,55 +1,99 @@
-/** A column of numbers over time. */
+/** A column of numbers over time, in one line for all rows or one for each value of another column. */
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 
+import { number, term } from "../format.js";
 import { html } from "../html.js";
+import { isDark } from "../scheme.js";
+
+const HEIGHT_PX = 280;
+/** Lines that are told apart: each has a colour of its own, and every other one is dashed. */
+const COLOURS = ["--blue", "--orange", "--green", "--purple"];
+const MOST_LINES = 8;
+
+/** `{ name, points }` of each line, those with the most points first; points are [seconds, value, row]. */
+export function linesOf(points, by) {
+  if (!by) return [{ name: "", points }];
+  const found = new Map();
+  for (const point of points) {
+    const { text } = term(point[2][by]);
+    if (!found.has(text)) found.set(text, []);
+    found.get(text).push(point);
+  }
+  return [...found].map(([name, some]) => ({ name, points: some })).sort((one, other) => other.points.length - one.points.length);
+}
+
+function columns(lines) {
+  const tables = lines.map(({ points }) => {
+    const sorted = [...points].sort((one, other) => one[0] - other[0]);
+    return [sorted.map(([at]) => at), sorted.map(([, value]) => value)];
+  });
+  return tables.length === 1 ? tables[0] : uPlot.join(tables);
+}
 
 export function Chart({ running }) {
   const box = useRef(null);
   const plot = useRef(null);
   const series = running.series.value;
   const names = [...series.keys()];
+  const others = running.variables.value;
   const [chosen, choose] = useState(null);
+  const [by, group] = useState("");
   const name = names.includes(chosen) ? chosen : names[0];
+  const all = name ? linesOf(series.get(name), by) : [];
+  const lines = all.slice(0, MOST_LINES);
+  // Made anew only where its lines are others, and not for each point.
+  const drawn = JSON.stringify([name, by, lines.map((line) => line.name), isDark.value]);
   useEffect(() => {
     if (!name) return undefined;
     const style = getComputedStyle(document.documentElement);
-    const ink = style.getPropertyValue("--ink").trim();
-    const axis = { stroke: ink, grid: { stroke: style.getPropertyValue("--line").trim() }, font: "12px system-ui" };
-    const width = box.current.clientWidth;
+    const colour = (which) => style.getPropertyValue(which).trim();
+    const axis = { stroke: colour("--ink"), grid: { stroke: colour("--line") }, font: "12px system-ui" };
     plot.current = new uPlot(
       {
-        width,
-        height: 280,
+        width: box.current.clientWidth,
+        height: HEIGHT_PX,
         axes: [axis, { ...axis, size: 64 }],
         legend: { live: true },
-        series: [{ label: "time" }, { label: `?${name}`, stroke: style.getPropertyValue("--blue").trim(), width: 1.5, points: { size: 5 } }],
+        series: [
+          { label: "time" },
+          ...lines.map((line, at) => ({
+            label: line.name || `?${name}`,
+            stroke: colour(COLOURS[at % COLOURS.length]),
+            width: 1.5,
+            dash: at >= COLOURS.length ? [6, 4] : undefined,
+            points: { size: 5 },
+            spanGaps: true,
+          })),
+        ],
       },
-      columns(series.get(name)),
+      columns(lines),
       box.current,
     );
-    const watching = new ResizeObserver(([{ contentRect }]) => plot.current.setSize({ width: contentRect.width, height: 280 }));
+    const watching = new ResizeObserver(([{ contentRect }]) => plot.current.setSize({ width: contentRect.width, height: HEIGHT_PX }));
     watching.observe(box.current);
     return () => {
       watching.disconnect();
       plot.current.destroy();
       plot.current = null;
     };
-  }, [name]);
+  }, [drawn]);
   useEffect(() => {
-    plot.current?.setData(columns(series.get(name)));
-  }, [series, name]);
+    if (name) plot.current?.setData(columns(lines));
+  }, [series, drawn]);
   if (!name) return html`<p class="empty">No column has numbers yet. Watch a query with a number in its rows, such as a temperature.</p>`;
   return html`<div class="chart">
-    <label>Column <select value=${name} onChange=${(event) => choose(event.currentTarget.value)}>
-      ${names.map((each) => html`<option value=${each}>?${each}</option>`)}
-    </select></label>
-    <div ref=${box} role="img" aria-label=${`?${name} over time, ${series.get(name).length} points`}></div>
+    <div class="bar">
+      <label>Column <select value=${name} onChange=${(event) => choose(event.currentTarget.value)}>
+        ${names.map((each) => html`<option value=${each}>?${each}</option>`)}
+      </select></label>
+      <label>A line for each <select value=${by} onChange=${(event) => group(event.currentTarget.value)}>
+        <option value="">no other column</option>
+        ${others.filter((each) => each !== name).map((each) => html`<option value=${each}>?${each}</option>`)}
+      </select></label>
+      ${all.length > MOST_LINES && html`<span class="note">${number(all.length - MOST_LINES)} more lines have fewer points and are not drawn.</span>`}
+    </div>
+    <div ref=${box} role="img" aria-label=${`?${name} over time, ${number(series.get(name).length)} points`}></div>
   </div>`;
-}
-
-function columns(points) {
-  const sorted = [...points].sort((one, other) => one[0] - other[0]);
-  return [sorted.map(([at]) => at), sorted.map(([, value]) => value)];
 }

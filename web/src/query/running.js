@@ -30,7 +30,7 @@ export class Running {
   notices = signal([]);
   warnings = signal([]);
   error = signal(null);
-  /** Numbers over time: name -> [[at, value], ...]. */
+  /** Numbers over time: name -> [[seconds, value, row], ...]. */
   series = signal(new Map());
 
   #held = new Map();
@@ -133,7 +133,7 @@ export class Running {
       const number = numeric(value);
       if (Number.isNaN(number)) continue;
       const points = this.#points.get(name) ?? [];
-      points.push([when, number]);
+      points.push([when, number, row]);
       if (points.length > POINTS) points.splice(0, POINTS / 2);
       this.#points.set(name, points);
     }

@@ -10,7 +10,7 @@ import { remember, route } from "../route.js";
 import { Chart } from "./chart.js";
 import { COPIES } from "./copies.js";
 import { Editor } from "./editor.js";
-import { EXAMPLES } from "./examples.js";
+import { EXAMPLES, PREFIXES } from "./examples.js";
 import { Feed } from "./feed.js";
 import { Plan } from "./plan.js";
 import { languageOf, Running } from "./running.js";
@@ -146,6 +146,15 @@ export function Query() {
           <option>choose…</option>
           ${EXAMPLES.map(([name], at) => html`<option value=${at}>${name}</option>`)}
         </select></label>
+        ${language.value === "sparql" && html`<label>Prefix <select onChange=${(event) => {
+          const name = event.currentTarget.value;
+          const line = `PREFIX ${name}: <${PREFIXES[name]}>\n`;
+          if (!text.value.includes(line)) text.value = line + text.value;
+          event.currentTarget.selectedIndex = 0;
+        }}>
+          <option>add…</option>
+          ${Object.keys(PREFIXES).map((name) => html`<option value=${name}>${name}</option>`)}
+        </select></label>`}
         <label>Language <select value=${chosen.value} onChange=${(event) => (chosen.value = event.currentTarget.value)}>
           <option value="auto">${`as written (${language.value === "sparql" ? "SPARQL" : "GSG"})`}</option>
           <option value="gsg">GSG script</option>

@@ -62,7 +62,7 @@ export function Walk() {
           its rendezvous${key.holders.length > 1 && html`; a fact has copies at ${key.holders.slice(1).map((holder, which) => html`${which ? " and " : ""}<code>${holder.host}:${holder.port}</code>`)}`}.
           ${key.problem
             ? html` <span class="problem">It does not answer: ${key.problem}</span>`
-            : html` <span class="quiet">${count(key.facts, "fact")} and ${count(key.templates, "template")} ${key.facts + key.templates === 1 ? "is" : "are"} there.</span>
+            : html` <span class="quiet">There: ${count(key.facts, "fact")}, ${count(key.templates, "template")}.</span>
                 ${key.subscribers.length === 0
                   ? " By this key nobody hears of it."
                   : html` It goes on to ${key.subscribers.map(({ address, templates }, which) => html`${which ? ", " : ""}<code>${address}</code> (${count(templates, "template")})`)}${key.is_cut && " and others"}.`}`}
