@@ -19,6 +19,7 @@ from .churn.unknown_holders import UnknownHolders
 from .errors import PeerMisbehaved, PeerUnreachable, Refused
 from .experiments.testbed import Testbed
 from .feeds.by_heads.heads import Heads
+from .monitoring.reached import reached_by
 from .monitoring.status import Status
 from .monitoring.vocabulary import OwnVocabulary
 from .placement.holders import Holders
@@ -32,7 +33,6 @@ from .rendezvous.fan_out.head_watch import HeadWatch
 from .rendezvous.fan_out.parts import PartFeed
 from .rendezvous.feed import AnyFeed, Feed
 from .rendezvous.interest import InterestLeases
-from .rendezvous.reached import reached_by
 from .rendezvous.rendezvous import Rendezvous
 from .rendezvous.time_slices import TimeSlices, Work
 from .replication.anti_entropy import AntiEntropy
@@ -45,9 +45,9 @@ from .wire.exchange import Exchange, PeerLink, show
 from .wire.experiment_messages import TakePart
 from .wire.holder_messages import AskFacts, AskKeys, AskRanges, Buried, Replicate
 from .wire.interest_messages import AskInterest, Interest, Interested
+from .wire.load_messages import AskLoads, Loads
 from .wire.messages import (
     Arrived,
-    AskLoads,
     AskPassed,
     Beat,
     ByHead,
@@ -60,7 +60,6 @@ from .wire.messages import (
     Happened,
     InsertCondition,
     Lead,
-    Loads,
     Message,
     Missed,
     Moved,
@@ -71,7 +70,7 @@ from .wire.messages import (
     Resume,
     Snapshot,
 )
-from .wire.status_messages import AskReached, AskStatus
+from .wire.status_messages import AskStatus
 from .wire.topic_messages import Inject
 from .wire.waiting import WaitingLines
 
@@ -221,7 +220,9 @@ class Dispatch:
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
                     parts.subscriber.feeds.receive(link, message)
                 case AskLoads():
-                    link.send(Loads(message.request, parts.rendezvous.loads(message.template, message.positions)))
+                    loads = parts.rendezvous.loads(message.template, message.positions)
+                    reached = reached_by(parts.rendezvous, message.positions, message.fact)
+                    link.send(Loads(message.request, loads, *reached))
                 case InsertCondition():
                     if message.of is not None:
                         self._check_templates(link.contact.id, link.frame_bytes, standby=False)
@@ -272,8 +273,6 @@ class Dispatch:
                     parts.vocabulary.answer(link, message)
                 case AskStatus():
                     parts.status.answer(link, message.request)
-                case AskReached():
-                    link.send(reached_by(parts.rendezvous, message.request, message.key, message.fact))
                 case TakePart():
                     link.send(parts.testbed.answer(link.contact, message))
                 case _ if isinstance(message, AnyTopicMessage):

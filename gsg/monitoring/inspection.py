@@ -29,10 +29,10 @@ from ..rendezvous.rendezvous import Rendezvous
 from ..subscriptions.registry import SubscriptionRegistry
 from ..subscriptions.standing_query import StandingQuery
 from ..subscriptions.subscriber import Subscriber
-from ..tuples.features import Key, Load, Template, short_key
+from ..tuples.features import Key, Load, Template
 from ..tuples.terms import Term, Tuple, n3
 from ..wire.exchange import Exchange, show
-from ..wire.status_messages import AskReached, Reached
+from ..wire.load_messages import AskLoads, Loads
 from .vocabulary import DEFAULT_MOST, SpaceVocabulary, space_vocabulary
 
 
@@ -112,18 +112,20 @@ class Inspection:
         whole = tuple(item for item in pattern if item is not None)
         fact = whole if len(whole) == len(pattern) else None
         parts = [(place, item) for place, item in enumerate(pattern) if item is not None]
-        keys = await asyncio.gather(*(self._route_key((len(pattern), place, item), n3(item), fact) for place, item in parts))
-        return TupleRoute(tuple(keys))
+        return TupleRoute(tuple(await asyncio.gather(*(self._route_key(len(pattern), *part, fact) for part in parts))))
 
-    async def _route_key(self, key: Key, constant: str, fact: Tuple | None) -> RouteKey:
+    async def _route_key(self, arity: int, place: int, item: Term, fact: Tuple | None) -> RouteKey:
+        key = (arity, place, item)
+        alone: Template = rete.Template(tuple(item if at == place else None for at in range(arity)))
         holders = await self._holders.find_anew(key)
-        found = RouteKey(key[1], constant, self._holders.place_of(key).hex(), holders)
+        found = RouteKey(place, n3(item), self._holders.place_of(key).hex(), holders)
         try:
-            told = await self._exchange.ask(holders[0], lambda request: AskReached(request, short_key(key), fact), Reached)
+            told = await self._exchange.ask(holders[0], lambda request: AskLoads(request, alone, [place], fact), Loads)
         except (PeerUnreachable, Refused) as error:
             return structs.replace(found, problem=str(error))
-        heard = tuple(Heard(one.peer.hex(), one.address, one.templates) for one in told.subscribers)
-        return structs.replace(found, facts=told.facts, templates=told.templates, subscribers=heard, is_cut=told.is_cut)
+        heard = tuple(Heard(one.peer.hex(), one.address, one.templates) for one in told.reached)
+        [load] = told.loads
+        return structs.replace(found, facts=load.facts, templates=load.templates, subscribers=heard, is_cut=told.is_cut)
 
     async def vocabulary(self, most: int = DEFAULT_MOST) -> SpaceVocabulary:
         """The ``most`` constants under which the most facts lie at all peers, 1,000 at most, and how much there is by arity.

@@ -12,7 +12,7 @@ from ..errors import LocalError, PeerUnreachable
 from ..tuples.features import Load, Template, key
 from ..tuples.terms import Term
 from ..wire.exchange import Exchange
-from ..wire.messages import AskLoads, Loads
+from ..wire.load_messages import AskLoads, Loads
 from .holders import Holders
 from .rules import Anchor, choose_anchor, drawn, predicate_anchor, random_anchor
 

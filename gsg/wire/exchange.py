@@ -22,8 +22,9 @@ from dht.liveness.late_timers import Timer, late_s
 from ..errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused, RemoteError
 from .experiment_messages import Orders
 from .holder_messages import Differ
-from .messages import ByHead, Done, Failed, Loads, Message, NotHere, decode, encode
-from .status_messages import PeerStatus, Reached, Vocabulary
+from .load_messages import Loads
+from .messages import ByHead, Done, Failed, Message, NotHere, decode, encode
+from .status_messages import PeerStatus, Vocabulary
 from .topic_messages import Members
 
 log = logging.getLogger(__name__)
@@ -37,8 +38,8 @@ FORGET_AT = 1_000
 MAX_PENDING = 128_000
 """Requests that a link may leave unanswered; it is ended when there are so many, or at most twice as many, and they go again."""
 
-Answer: TypeAlias = Done | Failed | Loads | NotHere | ByHead | Differ | PeerStatus | Reached | Vocabulary | Members | Orders
-_ANSWERS = (Done, Failed, Loads, NotHere, ByHead, Differ, PeerStatus, Reached, Vocabulary, Members, Orders)
+Answer: TypeAlias = Done | Failed | Loads | NotHere | ByHead | Differ | PeerStatus | Vocabulary | Members | Orders
+_ANSWERS = (Done, Failed, Loads, NotHere, ByHead, Differ, PeerStatus, Vocabulary, Members, Orders)
 Wanted = TypeVar("Wanted", bound=Answer)
 OnMessage: TypeAlias = "Callable[[PeerLink, Message], None]"
 

@@ -15,7 +15,6 @@
     rendezvous -> publisher     Interested                          answered by Done
     peer       -> peer          of topics: topic_messages.py; of experiments: experiment_messages.py
     anybody    -> anybody       AskStatus                           answered by PeerStatus, or Vocabulary
-    anybody    -> rendezvous    AskReached                          answered by Reached
 
 ``request`` numbers an exchange on one link; a feed's number is the subscriber's. Sequence numbers count the messages of a feed from
 its snapshot on, so that a hole is noticed.
@@ -34,14 +33,15 @@ import dht
 
 from ..errors import PeerMisbehaved
 from ..tuples.audiences import Audience, PeerId, restricted
-from ..tuples.features import Load, Template
+from ..tuples.features import Template
 from ..tuples.long_constants import Remains
 from ..tuples.terms import Tuple
 from .door_urls import MAX_DOOR_CHARACTERS
 from .experiment_messages import ExperimentMessage
 from .holder_messages import AskFacts, AskKeys, AskRanges, Buried, Differ, Replicate
 from .interest_messages import AskInterest, Interest, Interested
-from .status_messages import AskReached, AskStatus, PeerStatus, Reached, Vocabulary
+from .load_messages import AskLoads, Loads
+from .status_messages import AskStatus, PeerStatus, Vocabulary
 from .topic_messages import NAMING, EnrolMember, Inject, Members, TopicMessage, contacts_in
 from .trace_context import TraceContext
 
@@ -183,21 +183,6 @@ class Failed(_Message, tag=4, frozen=True):
 
     request: int
     reason: str
-
-
-class AskLoads(_Message, tag=5, frozen=True):
-    """A template may be posted with you at any of these positions: what load do their keys have?"""
-
-    request: int
-    template: Template
-    positions: list[int]
-
-
-class Loads(_Message, tag=6, frozen=True):
-    """The load at each position asked about."""
-
-    request: int
-    loads: list[Load]
 
 
 class InsertCondition(_Message, tag=7, frozen=True):
@@ -419,8 +404,6 @@ Message: TypeAlias = (
     | Beat
     | AskStatus
     | PeerStatus
-    | AskReached
-    | Reached
     | Vocabulary
     | AskPassed
     | Passed

@@ -6,9 +6,8 @@ from typing import Annotated
 
 import msgspec
 
-from ..tuples.features import Key
 from ..tuples.long_constants import ShortTerm
-from ..tuples.terms import MAX_ARITY, Tuple
+from ..tuples.terms import MAX_ARITY
 
 MOST_CONSTANTS = 1_000
 """Constants of one answer about the vocabulary; a question for more is answered with so many."""
@@ -78,33 +77,6 @@ class SilentPeer(_Message, frozen=True):
     peer: bytes
     address: str
     why: str
-
-
-class AskReached(_Message, tag=72, frozen=True):
-    """What lies under a key at you, and whom would a fact reach by it?"""
-
-    request: int
-    key: Key
-    fact: Tuple | None = None
-    """Without one, nobody is named."""
-
-
-class TemplatesOf(_Message, frozen=True):
-    """How many templates of a subscriber a fact meets."""
-
-    peer: bytes
-    address: str
-    templates: int
-
-
-class Reached(_Message, tag=73, frozen=True):
-    """What lies there, and whom it would reach; ``is_cut`` where there are more than are named."""
-
-    request: int
-    facts: int
-    templates: int
-    subscribers: list[TemplatesOf] = []  # msgspec gives each its own
-    is_cut: bool = False
 
 
 class MembershipChange(_Message, frozen=True):

@@ -18,7 +18,8 @@ from gsg.feeds.by_heads.part_feeds import PartSource
 from gsg.rendezvous.fan_out.parts import FanOut
 from gsg.tuples.terms import Tuple
 from gsg.wire.exchange import Answer, PeerLink
-from gsg.wire.messages import ByHead, Deltas, InsertCondition, Loads, Moved, NotHere
+from gsg.wire.load_messages import Loads
+from gsg.wire.messages import ByHead, Deltas, InsertCondition, Moved, NotHere
 
 HOT = Symbol("hot")
 TEXT = "(?publisher, hot, ?number)"

@@ -11,7 +11,8 @@ import gsg.wire.exchange
 from dht.simnet import SimNet, run
 from gsg.errors import Elsewhere, PeerMisbehaved, PeerUnreachable, Refused
 from gsg.wire.exchange import ANSWER_TIMEOUT_S, Exchange, PeerLink, answer_of
-from gsg.wire.messages import Done, Failed, Gap, Loads, Message, NotHere
+from gsg.wire.load_messages import Loads
+from gsg.wire.messages import Done, Failed, Gap, Message, NotHere
 from gsg.wire.status_messages import AskStatus
 
 PORT = 7400

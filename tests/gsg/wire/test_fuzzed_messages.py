@@ -24,8 +24,8 @@ from gsg.tuples.features import Key
 from gsg.wire import messages
 from gsg.wire.holder_messages import AskKeys, AskRanges, Replicate
 from gsg.wire.interest_messages import AskInterest
+from gsg.wire.load_messages import AskLoads
 from gsg.wire.messages import (
-    AskLoads,
     AskPassed,
     AskStatus,
     Beat,
