@@ -1,7 +1,7 @@
 """A network as a picture: nodes in layers by their level, alpha memories at the left beside the joins that look into them.
 
 Nodes of a layer are put in the order of their neighbours' (the barycentre heuristic), then as close below what feeds them as there
-is room. The picture is SVG without scripts or fonts of its own.
+is room. The picture is SVG without scripts or fonts of its own, light or dark as its reader likes.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _STYLE = (
     "text{font:12px 'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#222}.t{font-weight:bold}.c{fill:#666}"
     "path{fill:none;stroke:#8a8a8a;stroke-width:1.2}.facts{stroke:#9db8d6}.asks{stroke-dasharray:4 3;stroke:#b45a5a}"
     "rect{stroke-width:1.3}"
+    # What draws SVG without a scheme has the light one, which stands in attributes.
+    "@media(prefers-color-scheme:dark){text{fill:#e6edf3}.c{fill:#9aa7b4}.ground{fill:#0d1117}.node rect{fill:#161b22}}"
 )
 
 
@@ -82,7 +84,7 @@ def draw(network: NetworkView, *, counts: bool = True) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}">',
         f"<style>{_STYLE}</style>",
-        '<rect width="100%" height="100%" fill="#ffffff"/>',
+        '<rect class="ground" width="100%" height="100%" fill="#ffffff"/>',
         '<defs><marker id="a" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
         '<path d="M0 0L8 4L0 8z" style="fill:#8a8a8a;stroke:none"/></marker></defs>',
     ]
