@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 from .explanations import number_text
 from .network_view import NetworkEdge, NetworkNode, NetworkView
 
-LINE_CHARACTERS = 34
+LINE_CHARACTERS = 44
 LINES = 8
 """Lines of the text that says what a node does; the rest is in its tooltip."""
 CHARACTER, LINE, PAD = 7.3, 16, 9

@@ -10,7 +10,7 @@ import { html } from "../html.js";
 import { address } from "../route.js";
 
 const ASK_MS = 1_000;
-const LINE_CHARACTERS = 34;
+const LINE_CHARACTERS = 44;
 const CHARACTER_PX = 7.4;
 const LINE_PX = 17;
 const PAD_PX = 9;

@@ -20,9 +20,12 @@ from gsg.monitoring.logs.kept import KeptLog
 pytestmark = [needs_browser, pytest.mark.waits]
 
 ON = Symbol("on")
-MARKED_LINE = """() => {
+MARKED = """() => {
     const mark = document.querySelector('.editor').shadowRoot.querySelector('.cm-lintRange-error, .cm-lintPoint-error');
-    return [...mark.closest('.cm-content').querySelectorAll('.cm-line')].indexOf(mark.closest('.cm-line'));
+    const line = mark.closest('.cm-line'), before = document.createRange();
+    before.setStart(line, 0);
+    before.setEndBefore(mark);
+    return [[...line.parentElement.querySelectorAll('.cm-line')].indexOf(line) + 1, before.toString().length + 1, mark.textContent];
 }"""
 SCREENS = {
     "query": "Watch",
@@ -51,13 +54,22 @@ async def test_rows_come_and_go_as_another_peer_publishes() -> None:
         assert ["stopped being true" in each for each in await changes.all_text_contents()] == [True, False]
 
 
-async def test_a_mistake_is_underlined_where_the_peer_has_found_it(door: HttpDoor) -> None:
+@pytest.mark.parametrize(
+    ("query", "place"),
+    [
+        ("(?x, ^on, ?y)\nFILTER ?z >", (2, 12, "")),
+        ("(?x, ^on, ?y)\nFILTER ?y >> 3", (2, 12, ">")),
+        ("SELECT * WHERE {\n  ?x <on> ?y\n  FILTER nothing\n}", (3, 10, "nothing")),
+    ],
+)
+async def test_a_mistake_is_underlined_where_the_peer_has_found_it(door: HttpDoor, query: str, place: tuple[int, int, str]) -> None:
+    line, column, _ = place
     async with page_of(door) as shown:
-        await shown.open("query", q="(?x, ^on, ?y)\nFILTER ?z >", watch="1")
-        await shown.page.get_by_role("alert").filter(has_text="line 2, column 12").wait_for()
-        marked = await shown.page.evaluate(MARKED_LINE)
+        await shown.open("query", q=query, watch="1")
+        await shown.page.get_by_role("alert").filter(has_text=f"line {line}, column {column}").wait_for()
+        marked = await shown.page.evaluate(MARKED)
 
-    assert marked == 1
+    assert tuple(marked) == place
 
 
 async def test_why_a_row_holds_and_another_does_not(door: HttpDoor) -> None:
@@ -152,7 +164,7 @@ async def test_everybody_can_use_each_screen_at_each_width(door: HttpDoor, schem
     await door._peer.insert([("lamp", ON, number) for number in range(50)])
     wrong = []
     async with page_of(door, color_scheme=scheme) as shown:
-        for width in (390, 800, 1280):
+        for width in (390, 800, 1280, 1920):
             await shown.page.set_viewport_size({"width": width, "height": 800})
             for screen in SCREENS:
                 await settled(shown, screen)

@@ -341,7 +341,7 @@ GROUP BY ?g`]];var za=30,Ry=12;function vs({value:i}){let{text:e,full:t,kind:n}=
     <h1>The space</h1>
     <nav class="tabs" aria-label="Parts of the space">${Object.entries(ed).map(([n,[s]])=>x`<a href=${si("space",{part:n})} aria-current=${n===e?"true":null}>${s}</a>`)}</nav>
     <${t} />
-  </div>`}var xM=2e3,Go=te([]),jo=te(null);async function td(){try{Go.value=await De.value.subscriptions(),jo.value=null}catch(i){jo.value=i}}async function kM(i){let e=await fetch(`/subscriptions/${i}`,{method:"DELETE"});e.ok||(jo.value={message:(await e.json()).detail}),await td()}function SM({number:i}){let[e,t]=Un(null);Te(()=>{import("./network-IVLZRY5D.js").then(t)},[]);let n=Go.value.find(s=>s.number===i);return x`<div class="subscriptions">
+  </div>`}var xM=2e3,Go=te([]),jo=te(null);async function td(){try{Go.value=await De.value.subscriptions(),jo.value=null}catch(i){jo.value=i}}async function kM(i){let e=await fetch(`/subscriptions/${i}`,{method:"DELETE"});e.ok||(jo.value={message:(await e.json()).detail}),await td()}function SM({number:i}){let[e,t]=Un(null);Te(()=>{import("./network-DRLZ5TIS.js").then(t)},[]);let n=Go.value.find(s=>s.number===i);return x`<div class="subscriptions">
     <p><a href=${si("subscriptions")}>All subscriptions</a></p>
     <h1>Subscription ${i}</h1>
     ${n&&x`<p><code>${n.text}</code></p>`}
