@@ -207,9 +207,9 @@ def _removal_panels(request: DisseminationRequest, rounds: Sequence[Round]) -> l
     # Where nobody knows a removed agent any more there is nothing to see.
     last = max((one.round for one in rounds if one.dead_references and one.agents == smallest), default=0) + 2
     values: tuple[tuple[str, str, Callable[[Round], float]], ...] = (
-        ("Figures 4 and 5", "agents without references to removed ones (count)", lambda one: one.clear),
+        ("Figures 4 and 5", "agents clear of removed ones (count)", lambda one: one.clear),
         ("Figures 6 and 7", "references to removed agents (count)", lambda one: one.dead_references),
-        ("Figures 8 and 9", "removed agents that are still known (count)", lambda one: one.dead_known),
+        ("Figures 8 and 9", "removed agents still known (count)", lambda one: one.dead_known),
     )
     panels = []
     for figure, y, value in values:

@@ -108,12 +108,11 @@ def lines_plot(
     from matplotlib import rc_context
 
     lines = [line if line.look is not None else Line(line.name, line.x, line.y, place) for place, line in enumerate(lines)]
-    # A logarithmic axis has no place for 0: such points are left out, and where there are no others, the axis is linear.
-    log_y = log_y and any((line.y > 0).any() for line in lines)
+    can_x, can_y = _may_be_logarithmic(lines)
     room = sum(height_of(wrapped(line.name)) for line in lines)
     area = _PLOT._replace(bottom=max(_PLOT.bottom, _PLOT.top + room))
     with rc_context(_STYLE | {"svg.hashsalt": identity}):
-        figure, axes = _axes(area, _LABELS[1], x, y, log_x=log_x, log_y=log_y)
+        figure, axes = _axes(area, _LABELS[1], x, y, log_x=log_x and can_x, log_y=log_y and can_y)
         if diagonal:
             axes.plot([0, 1], [0, 1], color=QUIET.light, linewidth=1, linestyle=(0, (1, 3)))
         artists = _draw(axes, lines)
@@ -125,21 +124,31 @@ def lines_plot(
         shown = [(name, lines[group[0]], courses[group[0]]) for name, group in zip(names, groups, strict=True)]
         svg = _svg(figure, title, _said([(name, line) for name, line, _ in shown], x, y))
     spots = [_spots(name, line, x, y, axes) for name, line, _ in shown]
-    drawn = {number for group in groups for number in group}
-    missing = ", ".join(line.name for number, line in enumerate(lines) if number not in drawn)
     return Drawn(
         _with(svg, [_ends(shown, area), *spots]),
         legend([(name, line.look or 0) for name, line, _ in shown]),
-        f"Not drawn, having no point above 0: {missing}." if missing else "",
+        _not_drawn(lines, groups),
     )
+
+
+def _may_be_logarithmic(lines: Sequence[Line]) -> tuple[bool, bool]:
+    """Whether each axis may be: it has no place for 0, so such points are left out, but not where there are no others."""
+    return any((line.x > 0).any() for line in lines), any((line.y > 0).any() for line in lines)
+
+
+def _not_drawn(lines: Sequence[Line], groups: Sequence[Sequence[int]]) -> str:
+    drawn = {number for group in groups for number in group}
+    missing = ", ".join(line.name for number, line in enumerate(lines) if number not in drawn)
+    return f"Not drawn, having no point above 0: {missing}." if missing else ""
 
 
 def points_plot(identity: str, points: Sequence[Line], *, title: str, x: str, y: str) -> Drawn:
     """Lines of one point each on logarithmic axes, with their names beside them."""
     from matplotlib import rc_context
 
+    can_x, can_y = _may_be_logarithmic(points)
     with rc_context(_STYLE | {"svg.hashsalt": identity}):
-        figure, axes = _axes(_POINTS, _POINTS.right + 16, x, y, log_x=True, log_y=True)
+        figure, axes = _axes(_POINTS, _POINTS.right + 16, x, y, log_x=can_x, log_y=can_y)
         artists = []
         for place, point in enumerate(points):
             number = place if point.look is None else point.look
@@ -166,7 +175,7 @@ def points_plot(identity: str, points: Sequence[Line], *, title: str, x: str, y:
     boxes = beside_points(places, [(LETTER * max(map(len, text)), LINE * len(text)) for text in texts], _POINTS)
     spots = [_spots(name, point, x, y, axes) for name, point in shown]
     labels = [_beside(place, box, text) for place, box, text in zip(places, boxes, texts, strict=True)]
-    return Drawn(_with(svg, [f"<g>{''.join(labels)}</g>", *spots]), "")
+    return Drawn(_with(svg, [f"<g>{''.join(labels)}</g>", *spots]), "", _not_drawn(points, groups))
 
 
 @dataclass(frozen=True, slots=True)

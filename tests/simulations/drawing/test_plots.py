@@ -144,6 +144,20 @@ def test_points_are_named_beside_them_and_those_on_one_place_together() -> None:
     assert drawn.legend == ""
 
 
+def test_points_and_lines_that_a_plot_has_no_place_for_are_told() -> None:
+    nothing = Line("none", np.zeros(0), np.zeros(0))
+
+    points = points_plot("here", [point("zero", 0, 3), point("some", 5, 3)], title="Price", x="copies", y="messages")
+    lines = lines_plot("there", [nothing], title="Load", x="copies", y="share", log_x=True, log_y=True)
+    none = points_plot("nowhere", [point("zero", 0, 0)], title="Price", x="copies", y="messages")
+
+    assert points.remark == "Not drawn, having no point above 0: zero."
+    assert lines.remark == "Not drawn, having no point above 0: none."
+    assert "<circle" not in lines.svg
+    assert none.remark == ""
+    assert none.svg.count("<circle") == 1
+
+
 def test_axes_are_numbered_without_exponents() -> None:
     wide = Line("wide", np.array([1.0, 1e8]), np.array([1e-5, 1.0]))
 
