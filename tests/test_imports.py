@@ -87,12 +87,13 @@ ROOMS: dict[str, set[str]] = {
     "pedro_compat/goals": {"pedro_compat/terms"},
     "pedro_compat/door": {"pedro_compat/terms", "pedro_compat/goals"},
     "pedro_compat/client": {"pedro_compat/terms", "pedro_compat/goals", "pedro_compat/door"},
-    "simulations/engine": set(),
+    "simulations/drawing": set(),
+    "simulations/engine": {"simulations/drawing"},
     "simulations/workload": {"simulations/engine"},
-    "simulations/load_balance": {"simulations/engine", "simulations/workload"},
-    "simulations/churn": {"simulations/engine", "simulations/workload", "simulations/load_balance"},
-    "simulations/routing": {"simulations/engine"},
-    "simulations/dissemination": {"simulations/engine"},
+    "simulations/load_balance": {"simulations/engine", "simulations/workload", "simulations/drawing"},
+    "simulations/churn": {"simulations/engine", "simulations/workload", "simulations/load_balance", "simulations/drawing"},
+    "simulations/routing": {"simulations/engine", "simulations/drawing"},
+    "simulations/dissemination": {"simulations/engine", "simulations/drawing"},
     "simulations/replay": {"simulations/engine", "simulations/workload"},
 }
 """The rooms of each package, and which others of it each may import; files beside the rooms put them together."""

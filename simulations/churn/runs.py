@@ -13,10 +13,12 @@ from statistics import fmean
 
 import numpy as np
 
+from ..drawing.marks import DASHED, DOTTED
+from ..drawing.plots import Line
 from ..engine.experiment import Experiment
+from ..engine.findings import Bar, Finding, share_said
 from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, quantile_of, share_of
-from ..engine.plots import Line
 from ..engine.randomness import derived_seed
 from ..engine.results import Results, line_figure
 from ..engine.sweep import Sweep, by_setting, check_size
@@ -37,8 +39,8 @@ USUAL_REPLICAS = (1, 2, 3, 5, 8)
 """As far as there are peers to hold a key."""
 USUAL_SHARE = 0.2
 """Where a plot has room for one share of dying peers, the one nearest to this is shown."""
-DASHED, DOTTED = 8, 16
-"""Added to the number of a line's looks: the same colour, dashed or dotted."""
+USUAL_HOLDERS = 3
+"""The same of holders, for what is said first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,13 +192,14 @@ def _by_run(losses: Sequence[Losses]) -> list[float]:
 
 def results_of(request: ChurnRequest, met: dict[str, MeetingSample], losses: Sequence[Losses]) -> Results:
     """Losses as the report shows them."""
-    means = means_of(losses)
+    means = sorted(means_of(losses), key=lambda mean: request.strategies.index(mean.strategy))
     return Results(
         title="What is lost while peers come and go",
         lead=f"Matches of {request.tuples:,} tuples and {request.subscriptions:,} subscriptions over {request.peers:,} peers, "
         f"{request.epochs} epochs, {request.runs} runs.",
         notes=_NOTES,
         tables=_tables(means, met),
+        findings=_findings(request, means),
         figures=_figures(request, losses, means),
         summary=[
             {
@@ -211,12 +214,44 @@ def results_of(request: ChurnRequest, met: dict[str, MeetingSample], losses: Seq
     )
 
 
+def _findings(request: ChurnRequest, means: Sequence[Mean]) -> list[Finding]:
+    """What hand-over is worth with a usual number of holders; and what more holders are worth."""
+    first = means[0].strategy
+    usual = min(request.dying, key=lambda share: abs(share - USUAL_SHARE))
+    some = sorted((one for one in means if one.strategy == first and one.dying == usual), key=lambda one: one.replicas)
+    middle = min(some, key=lambda one: abs(one.replicas - USUAL_HOLDERS))
+    kept, left = (share_said(lost.value) for lost in (middle.first_with, middle.first_without))
+    found = [
+        Finding(
+            f"With {_holders(middle.replicas)} of a key, {kept} of keys are lost when {usual:.0%} of peers die at once and keys "
+            f"are handed over, {left} when they are not.",
+            (
+                Bar("hand-over", middle.first_with.value, f"{kept} of keys"),
+                Bar("without", middle.first_without.value, f"{left} of keys"),
+            ),
+        )
+    ]
+    if len(some) > 1:
+        most, fewest = some[-1], some[0]
+        more, less = (share_said(one.first_with.value) for one in (most, fewest))
+        text = f"With hand-over, {_holders(most.replicas)} of a key lose {more} of keys, {_holders(fewest.replicas)} {less}."
+        bars = ((most, more), (fewest, less))
+        found.append(
+            Finding(text, tuple(Bar(_holders(one.replicas), one.first_with.value, f"{said} of keys") for one, said in bars))
+        )
+    return found
+
+
+def _holders(count: int) -> str:
+    return f"{count} holder{'s' if count > 1 else ''}"
+
+
 def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Mean]) -> list[Figure]:
     first = means[0].strategy
     mine = [mean for mean in means if mean.strategy == first]
     usual = min(request.dying, key=lambda share: abs(share - USUAL_SHARE))
     at_usual = [mean for mean in mine if mean.dying == usual]
-    axis, lost = "holders of a key, r", "share of matches lost, in the mean"
+    axis, lost = "holders of a key, r (count)", "matches lost, in the mean (share)"
 
     def line(name: str, some: Sequence[Mean], y: Callable[[Mean], float], look: int) -> Line:
         return Line(name, np.array([mean.replicas for mean in some], dtype=np.float64), np.array([y(mean) for mean in some]), look)
@@ -253,17 +288,17 @@ def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Me
         line_figure(
             "epochs",
             _over_time(losses, first, usual, request),
-            x="epoch",
+            x="epoch (number)",
             y=lost,
             log_y=True,
             caption=f"Lost over time, where {usual:.0%} die in each epoch. {_NO_POINT}",
         ),
-        line_figure("moved", moved, x=axis, y="holders given a key, per key and epoch", caption="What hand-over costs."),
+        line_figure("moved", moved, x=axis, y="holders given a key (per key and epoch)", caption="What hand-over costs."),
         line_figure(
             "strategies",
             by_strategy,
             x=axis,
-            y="share of matches lost",
+            y="matches lost (share)",
             log_y=True,
             caption=f"With hand-over, after one epoch in which {usual:.0%} die. "
             "The fewer keys matches meet under, the more a run may lose at once.",
@@ -288,32 +323,32 @@ def _tables(means: Sequence[Mean], met: dict[str, MeetingSample]) -> list[Table]
     """What is lost after one epoch, and after all of them."""
     first = [
         *_SETTING,
-        ("hand-over", lambda mean: mean.first_with.percent()),
-        ("matches", lambda mean: mean.first_matches_with.percent()),
-        (f"{MOST_RUNS:.0%} of runs", lambda mean: mean.most_runs_with.percent()),
-        ("runs lose 1/4", lambda mean: mean.badly_with.percent()),
-        ("without", lambda mean: mean.first_without.percent()),
+        ("hand-over", "of keys lost; less is better", lambda mean: mean.first_with.percent()),
+        ("matches", "of matches lost", lambda mean: mean.first_matches_with.percent()),
+        (f"{MOST_RUNS:.0%} of runs", "lose no more of matches", lambda mean: mean.most_runs_with.percent()),
+        ("runs lose 1/4", "of runs", lambda mean: mean.badly_with.percent()),
+        ("without", "of keys lost", lambda mean: mean.first_without.percent()),
     ]
     if any(meeting.unposted for meeting in met.values()):
-        first.append(("not posted", lambda mean: _unposted(met[mean.strategy])))
-    return [Table.from_rows(first, means), Table.from_rows(_LAST, means)]
+        first.append(("not posted", "of matches", lambda mean: _unposted(met[mean.strategy])))
+    return [Table.from_rows("After one epoch", first, means), Table.from_rows("After all epochs", _LAST, means)]
 
 
 def _unposted(meeting: MeetingSample) -> str:
     return f"{meeting.unposted / (meeting.unposted + int(meeting.matches.sum())):.1%}"
 
 
-_SETTING: list[tuple[str, Callable[[Mean], str]]] = [
-    ("strategy", lambda mean: mean.strategy),
-    ("r", lambda mean: f"{mean.replicas}"),
-    ("die", lambda mean: f"{mean.dying:.0%}"),
+_SETTING: list[tuple[str, str, Callable[[Mean], str]]] = [
+    ("strategy", "", lambda mean: mean.strategy),
+    ("r", "holders of a key", lambda mean: f"{mean.replicas}"),
+    ("die", "of peers, each epoch", lambda mean: f"{mean.dying:.0%}"),
 ]
 _LAST = [
     *_SETTING,
-    ("closest alone", lambda mean: mean.first_closest_alone.percent()),
-    ("hand-over, end", lambda mean: mean.last_with.percent()),
-    ("without, end", lambda mean: mean.last_without.percent()),
-    ("moved", lambda mean: str(mean.copies_moved)),
+    ("closest alone", "of keys lost, first epoch", lambda mean: mean.first_closest_alone.percent()),
+    ("hand-over, end", "of keys lost; less is better", lambda mean: mean.last_with.percent()),
+    ("without, end", "of keys lost", lambda mean: mean.last_without.percent()),
+    ("moved", "holders per key and epoch; less is cheaper", lambda mean: str(mean.copies_moved)),
 ]
 _NO_POINT = "Where a line has no point nothing was lost."
 _NOTES = (

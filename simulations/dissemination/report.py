@@ -6,22 +6,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from statistics import fmean
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from ..drawing.marks import DASHED
+from ..drawing.plots import Line, Panel, panels_picture
 from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, share_of
-from ..engine.plots import Line, Panel, panels_picture
 from ..engine.results import Results, line_figure
 from ..engine.sweep import by_setting, summed
 from .cases import DisseminationRequest, Measured, Round, Spread, middle
+from .verdict import Numbers, findings, findings_beside
 
 REAL = "real"
 SIMULATED = "simulated"
 """Whose figures come from a log, and from virtual time."""
-DASHED = 8
-"""Added to the number of a line's looks: the same colour, dashed."""
 _FORGOTTEN = 0.01
 """The share of references to the dead at which they count as forgotten."""
 
@@ -41,7 +40,12 @@ def results_of(
         title="How views are exchanged and events spread",
         lead=f"{sizes} agents with views of {' and '.join(map(str, request.views))}; exchanges of {request.exchanged}.",
         notes=_NOTES,
-        tables=[Table.from_rows(_REMOVALS, removals), Table.from_rows(_EVENTS, events), Table.from_rows(_COSTS, events)],
+        tables=[
+            Table.from_rows("How removed agents are forgotten", _REMOVALS, removals),
+            Table.from_rows("How the first event of a topic spreads", _EVENTS, events),
+            Table.from_rows("What further events cost", _COSTS, events),
+        ],
+        findings=findings(removals, events),
         figures=figures,
         summary=[flat({"kind": kind, "source": source, **one}) for kind, one in summary],
         rows={"rounds": rounds, "events": spreads},
@@ -76,6 +80,7 @@ def results_beside(
         title="How views are exchanged and events spread, by real peers and by simulated ones",
         lead=f"Real peers, and as many simulated ones, with hops of {request.hop_ms[0]:g} to {request.hop_ms[1]:g} ms.",
         notes=f"{measured.remarks}\n{_NOTES}",
+        findings=findings_beside(_events(measured.spreads), _events(spreads)),
         tables=[both for pair in zip(real.tables, simulated.tables, strict=True) if (both := _beside(*pair)).cells],
         figures=[figure for pair in figures for figure in pair if figure is not None],
         summary=real.summary + simulated.summary,
@@ -98,14 +103,17 @@ def results_beside(
 def _beside(real: Table, simulated: Table) -> Table:
     """Rows of the same columns, with whose they are in front."""
     marked = [(f"{cells[0]} {who}", *cells[1:]) for who, table in ((REAL, real), (SIMULATED, simulated)) for cells in table.cells]
-    return Table(real.columns, marked)
+    return replace(real, cells=marked)
 
 
 def _whose(figure: Figure, who: str) -> Figure:
     return replace(
         figure,
-        svg=figure.svg.replace('id="', f'id="{who}-').replace("url(#", f"url(#{who}-").replace('"#', f'"#{who}-'),
-        caption=f"{who.capitalize()} peers. {figure.caption}",
+        svg=figure.svg.replace('id="', f'id="{who}-')
+        .replace("url(#", f"url(#{who}-")
+        .replace('"#', f'"#{who}-')
+        .replace("<title>", f"<title>{who.capitalize()} peers: ", 1),
+        caption=f"{who.capitalize()} peers: {figure.caption}",
     )
 
 
@@ -199,9 +207,9 @@ def _removal_panels(request: DisseminationRequest, rounds: Sequence[Round]) -> l
     # Where nobody knows a removed agent any more there is nothing to see.
     last = max((one.round for one in rounds if one.dead_references and one.agents == smallest), default=0) + 2
     values: tuple[tuple[str, str, Callable[[Round], float]], ...] = (
-        ("Figures 4 and 5", "agents without references to removed ones", lambda one: one.clear),
-        ("Figures 6 and 7", "references to removed agents", lambda one: one.dead_references),
-        ("Figures 8 and 9", "removed agents that are still known", lambda one: one.dead_known),
+        ("Figures 4 and 5", "agents clear of removed ones (count)", lambda one: one.clear),
+        ("Figures 6 and 7", "references to removed agents (count)", lambda one: one.dead_references),
+        ("Figures 8 and 9", "removed agents still known (count)", lambda one: one.dead_known),
     )
     panels = []
     for figure, y, value in values:
@@ -215,13 +223,15 @@ def _removal_panels(request: DisseminationRequest, rounds: Sequence[Round]) -> l
                     seconds = np.array([number * request.round_s for number in means])
                     name = f"{round(share * smallest)} removed, views of {view}"
                     lines.append(Line(name, seconds, np.array(list(means.values())), colour + DASHED * dash))
-        panels.append((figure, Panel(f"{smallest:,} agents", lines, "seconds since the removal", y)))
+        panels.append((figure, Panel(f"{smallest:,} agents", lines, "time since the removal (seconds)", y)))
     return panels
 
 
 def _removal_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> list[Figure]:
     return [
-        line_figure(figure, panel.lines, x=panel.x, y=panel.y, caption=f"{figure}: {panel.y}, of {panel.title}.")
+        line_figure(
+            figure, panel.lines, x=panel.x, y=panel.y, caption=f"{figure}: {panel.y.removesuffix(' (count)')}, of {panel.title}."
+        )
         for figure, panel in _removal_panels(request, rounds)
     ]
 
@@ -241,15 +251,15 @@ def _size_figures(request: DisseminationRequest, rounds: Sequence[Round]) -> lis
         line_figure(
             "degrees",
             degrees,
-            x="in-degree",
-            y="share of agents",
+            x="in-degree (agents that know one)",
+            y="agents (share)",
             caption=f"By how many an agent is known, with views of {view} after {request.settle} rounds.",
         ),
         line_figure(
             "dead",
             dead,
-            x="rounds since the removal",
-            y="share of references to removed agents",
+            x="time since the removal (rounds)",
+            y="references to removed agents (share)",
             log_y=True,
             caption=f"How {removed:.0%} removed agents are forgotten, with views of {view}.",
         ),
@@ -269,8 +279,8 @@ def _event_panels(request: DisseminationRequest, spreads: Sequence[Spread]) -> l
                 at_ms = np.arange(0.5, len(heard), dtype=np.float64) * slice_ms
                 lines.append(Line(f"{share:.0%} subscribe", at_ms, heard / len(some)))
         if lines:
-            y = f"subscribers that hear first, per {slice_ms:g} ms"
-            panels.append(Panel(f"{agents:,} agents", lines, "milliseconds since publishing", y))
+            y = f"subscribers that hear first (count in {slice_ms:g} ms)"
+            panels.append(Panel(f"{agents:,} agents", lines, "time since publishing (ms)", y))
     return panels
 
 
@@ -295,20 +305,22 @@ def _event_figures(request: DisseminationRequest, spreads: Sequence[Spread]) -> 
         means = {float(agents): mean.value for agents, mean in p99_ms.items() if mean is not None}
         late.append(Line(f"{share:.0%} subscribe", np.array(list(means)), np.array(list(means.values()))))
     caption = "When 99 % of those who hear have heard: hops grow with the logarithm of the subscribers."
-    return [*figures, line_figure("late", late, x="agents", y="milliseconds to 99 %", log_x=True, caption=caption)]
+    return [*figures, line_figure("late", late, x="agents (count)", y="time to 99 % (ms)", log_x=True, caption=caption)]
 
 
-Numbers: TypeAlias = dict[str, Any]  # Any: numbers, names and intervals
-"""What all runs of one setting came to, by name."""
-_REMOVALS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
-    ("agents", lambda one: f"{one['agents']:,}"),
-    ("view", lambda one: f"{one['view']}"),
-    ("removed", lambda one: f"{one['removed']:.0%}"),
-    ("in-degree", lambda one: f"{one['in_degree_mean']:.1f}"),
-    ("deviation", lambda one: f"{one['in_degree_std']:.2f}"),
-    ("rounds to 1 %", lambda one: "" if one["rounds_to_one_percent"] is None else f"{one['rounds_to_one_percent']}"),
-    ("dead at end", lambda one: one["dead_share_at_end"].percent()),
-    ("dead known", lambda one: str(one["dead_known_at_end"])),
+_REMOVALS: tuple[tuple[str, str, Callable[[Numbers], str]], ...] = (
+    ("agents", "count", lambda one: f"{one['agents']:,}"),
+    ("view", "agents known to each", lambda one: f"{one['view']}"),
+    ("removed", "of agents", lambda one: f"{one['removed']:.0%}"),
+    ("in-degree", "agents, mean", lambda one: f"{one['in_degree_mean']:.1f}"),
+    ("deviation", "of in-degrees; less is more even", lambda one: f"{one['in_degree_std']:.2f}"),
+    (
+        "rounds to 1 %",
+        "count; less is better",
+        lambda one: "" if one["rounds_to_one_percent"] is None else f"{one['rounds_to_one_percent']}",
+    ),
+    ("dead at end", "of references; less is better", lambda one: one["dead_share_at_end"].percent()),
+    ("dead known", "removed agents; less is better", lambda one: str(one["dead_known_at_end"])),
 )
 
 
@@ -316,25 +328,29 @@ def _shown(mean: Interval | None) -> str:
     return "-" if mean is None else str(mean)
 
 
-_EVENTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
-    ("agents", lambda one: f"{one['agents']:,}"),
-    ("subscribers", lambda one: f"{one['subscribers']:.0%}"),
-    ("reached", lambda one: one["reached"].percent()),
-    ("median ms", lambda one: _shown(one["median_ms"])),
-    ("p99 ms", lambda one: _shown(one["p99_ms"])),
-    ("last ms", lambda one: _shown(one["last_ms"])),
-    ("carried outside", lambda one: "-" if one["carriers"] is None else one["carriers"].percent()),
+_EVENTS: tuple[tuple[str, str, Callable[[Numbers], str]], ...] = (
+    ("agents", "count", lambda one: f"{one['agents']:,}"),
+    ("subscribers", "of agents", lambda one: f"{one['subscribers']:.0%}"),
+    ("reached", "of subscribers; more is better", lambda one: one["reached"].percent()),
+    ("median ms", "to half of them; less is better", lambda one: _shown(one["median_ms"])),
+    ("p99 ms", "to 99 % of them", lambda one: _shown(one["p99_ms"])),
+    ("last ms", "to the last of them", lambda one: _shown(one["last_ms"])),
+    (
+        "carried outside",
+        "of non-subscribers; less is better",
+        lambda one: "-" if one["carriers"] is None else one["carriers"].percent(),
+    ),
 )
-_COSTS: tuple[tuple[str, Callable[[Numbers], str]], ...] = (
-    ("agents", lambda one: f"{one['agents']:,}"),
-    ("subscribers", lambda one: f"{one['subscribers']:.0%}"),
-    ("first payloads", lambda one: _shown(one["first_payloads"])),
-    ("steady", lambda one: _shown(one["steady_payloads"])),
-    ("changing", lambda one: _shown(one["changing_payloads"])),
-    ("small frames", lambda one: _shown(one["steady_small"])),
-    ("steady last ms", lambda one: _shown(one["steady_last_ms"])),
-    ("changing last ms", lambda one: _shown(one["changing_last_ms"])),
-    ("missed", lambda one: _shown(one["missed"])),
+_COSTS: tuple[tuple[str, str, Callable[[Numbers], str]], ...] = (
+    ("agents", "count", lambda one: f"{one['agents']:,}"),
+    ("subscribers", "of agents", lambda one: f"{one['subscribers']:.0%}"),
+    ("first payloads", "per subscriber; 1 is least", lambda one: _shown(one["first_payloads"])),
+    ("steady", "payloads per subscriber and event; 1 is least", lambda one: _shown(one["steady_payloads"])),
+    ("changing", "payloads per subscriber and event; 1 is least", lambda one: _shown(one["changing_payloads"])),
+    ("small frames", "per subscriber and event; less is cheaper", lambda one: _shown(one["steady_small"])),
+    ("steady last ms", "less is better", lambda one: _shown(one["steady_last_ms"])),
+    ("changing last ms", "less is better", lambda one: _shown(one["changing_last_ms"])),
+    ("missed", "times; 0 is right", lambda one: _shown(one["missed"])),
 )
 _NOTES = """\
 agents: all of them; a row is all runs with so many.

@@ -1,34 +1,47 @@
-"""A report as one HTML file with its plots inside, to be read without network: one look for all experiments."""
+"""A report as one HTML file with its plots inside, to be read without network: one look for all experiments.
+
+What was found comes first, then plots, then tables, then what words mean and what ran. There are no scripts: values of points are
+titles in the plots (drawing/plots.py), and a long table is folded by the browser.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TypeVar
 
+from .findings import Finding
+from .page_style import STYLE
 from .places import writing
 
 RowT = TypeVar("RowT")
 
+FOLDED = 20
+"""A table of more rows is folded up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of texts."""
+    """A table of texts. ``units`` say of each column what it is counted in, and which way is good where that is not plain."""
 
     columns: tuple[str, ...]
     cells: Sequence[tuple[str, ...]]
+    units: tuple[str, ...] = ()
+    title: str = ""
 
     @classmethod
-    def from_rows(cls, columns: Sequence[tuple[str, Callable[[RowT], str]]], rows: Iterable[RowT]) -> Table:
-        """Rows of anything, by the heading of each column and what stands in it; the first column names the row."""
-        return cls(tuple(heading for heading, _ in columns), [tuple(text(row) for _, text in columns) for row in rows])
+    def from_rows(cls, title: str, columns: Sequence[tuple[str, str, Callable[[RowT], str]]], rows: Iterable[RowT]) -> Table:
+        """Rows of anything, by the heading of each column, its unit, and what stands in it; the first column names the row."""
+        headings, units = tuple(heading for heading, _, _ in columns), tuple(unit for _, unit, _ in columns)
+        return cls(headings, [tuple(text(row) for _, _, text in columns) for row in rows], units, title)
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A plot as SVG, what it shows, and a legend of its own (HTML) where the page has none for it."""
+    """A plot as SVG, what it shows, and its legend (items of a list, as HTML), for where labels have no room."""
 
     svg: str
     caption: str
@@ -49,30 +62,54 @@ def page(
     figures: Sequence[Figure],
     configuration: dict[str, object],
     *,
-    legend: str = "",
+    findings: Sequence[Finding] = (),
 ) -> str:
-    """The whole document; ``legend`` is HTML, and is for all plots together."""
+    """The whole document."""
     return _PAGE.format(
         title=escape(title),
         lead=escape(lead),
-        tables="\n".join(map(_table, tables)),
-        notes=escape(notes),
-        legend=f'<p class="legend">{legend}</p>' if legend else "",
+        findings="\n".join(map(_finding, findings)),
+        tables="\n".join(_table(table) for table in tables if table.cells),
+        # A line that is indented goes on with the one before.
+        notes=escape(re.sub(r"\n +", " ", notes)),
         figures="\n".join(map(_drawn, figures)),
         configuration=_configuration(configuration),
-        style=_STYLE,
+        style=STYLE,
     )
 
 
+def _finding(finding: Finding) -> str:
+    most = max((bar.value for bar in finding.bars), default=0.0) or 1.0
+    bars = "".join(
+        f'<li><span>{escape(bar.name)}</span><i style="width: {100 * bar.value / most:.4g}%"></i>'
+        f"<span>{escape(bar.said)}</span></li>"
+        for bar in finding.bars
+    )
+    listed = f'<ul class="bars">{bars}</ul>' if bars else ""
+    return f'<section class="finding"><p>{escape(finding.text)}</p>{listed}</section>'
+
+
 def _drawn(figure: Figure) -> str:
-    legend = f'<p class="legend">{figure.legend}</p>' if figure.legend else ""
-    return f"<figure>{figure.svg}{legend}<figcaption>{escape(figure.caption)}</figcaption></figure>"
+    name, _, rest = figure.caption.partition(". ")
+    caption = f"<figcaption><b>{escape(name.rstrip('.'))}</b>{escape(rest)}</figcaption>"
+    legend = f'<ul class="legend">{figure.legend}</ul>' if figure.legend else ""
+    return f'<figure>{caption}<div class="plot{" labelled" if legend else ""}">{figure.svg}</div>{legend}</figure>'
 
 
 def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    units = table.units or ("",) * len(table.columns)
+    head = "".join(
+        f"<th>{escape(name)}{f'<small>{escape(unit)}</small>' if unit else ''}</th>"
+        for name, unit in zip(table.columns, units, strict=True)
+    )
     body = (f"<tr><th>{escape(row[0])}</th>{''.join(f'<td>{escape(cell)}</td>' for cell in row[1:])}</tr>" for row in table.cells)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+    title = escape(table.title or "Table")
+    # The box scrolls and not the page; who has no mouse reaches it with the tabulator.
+    box = f'<div class="wide" role="region" aria-label="{title}" tabindex="0">'
+    shown = f"{box}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    if len(table.cells) > FOLDED:
+        return f"<details><summary>{title}: {len(table.cells)} rows</summary>{shown}</details>"
+    return f"<h3>{title}</h3>{shown}"
 
 
 def _configuration(configuration: dict[str, object]) -> str:
@@ -81,7 +118,7 @@ def _configuration(configuration: dict[str, object]) -> str:
         for name, value in configuration.items()
         if value not in (None, "", ())
     )
-    return f"<table>{''.join(rows)}</table>"
+    return f'<table class="ran">{"".join(rows)}</table>'
 
 
 def _shown(value: object) -> str:
@@ -94,38 +131,25 @@ def _shown(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff; }
-body { max-width: 1320px; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-table { border-collapse: collapse; font-size: 12.5px; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .45rem; text-align: right; border-bottom: 1px solid #e3e8ee; vertical-align: bottom; }
-th { font-weight: 600; } tbody th, tr > th:first-child { text-align: left; white-space: nowrap; }
-td { white-space: nowrap; }
-table + table { margin-top: 1.4rem; }
-.legend { margin: .2rem 0; }
-.legend span { display: inline-block; margin-right: 1.2rem; font-size: 13px; white-space: nowrap; }
-.legend svg { width: 30px; height: 12px; vertical-align: middle; }
-.wide { overflow-x: auto; }
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(520px, 1fr)); gap: 1.5rem; }
-.notes { white-space: pre-line; }
-figure { margin: 0; } figure > svg { width: 100%; height: auto; } figcaption { color: #51606f; font-size: 13px; }
-"""
-
 _PAGE = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{lead}</title><style>{style}</style></head>
 <body>
+<main>
 <h1>{title}</h1>
 <p>{lead}</p>
-<div class="wide">{tables}</div>
-<p class="notes">{notes}</p>
-{legend}
+{findings}
+<h2>Plots</h2>
 <div class="figures">
 {figures}
 </div>
+<h2>Figures in tables</h2>
+{tables}
+<h2>What the words mean</h2>
+<p class="notes">{notes}</p>
 <h2>What ran</h2>
 {configuration}
+</main>
 </body>
 </html>
 """

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ..drawing.plots import Drawn, Line, lines_plot
 from ..errors import BadParameter
+from .findings import Finding
 from .html_page import Figure, Table, page, write_page
 from .places import writing, written_to
-from .plots import Line, legend, lines_plot
 from .sweep import arrow_table
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Results:
     figures: list[Figure]
     summary: list[dict[str, object]]
     rows: dict[str, Sequence[object]]
+    findings: Sequence[Finding] = ()
+    """What the report says first."""
     pictures: dict[str, str] = field(default_factory=dict)
     """Pictures for other pages than ours, as SVG, by the names of their files without the end."""
 
@@ -84,7 +87,8 @@ def save(folder: Path, results: Results, configuration: dict[str, object]) -> No
     save_numbers(folder, rows, results.summary, configuration, others=tuple(pictures))
     for name, svg in pictures.items():
         write_page(folder / name, f"{svg}\n")
-    text = page(results.title, results.lead, results.tables, results.notes, results.figures, configuration)
+    shown = (results.title, results.lead, results.tables, results.notes, results.figures, configuration)
+    text = page(*shown, findings=results.findings)
     write_page(folder / REPORT, text)
 
 
@@ -107,10 +111,29 @@ def save_numbers(
 
 
 def line_figure(
-    identity: str, lines: Sequence[Line], *, x: str, y: str, caption: str, log_x: bool = False, log_y: bool = False
+    identity: str,
+    lines: Sequence[Line],
+    *,
+    x: str,
+    y: str,
+    caption: str,
+    log_x: bool = False,
+    log_y: bool = False,
+    diagonal: bool = False,
 ) -> Figure:
-    """A plot of lines with its legend; ``identity`` tells it from others on the same page."""
-    return Figure(lines_plot(identity, lines, x=x, y=y, log_x=log_x, log_y=log_y), caption, legend(lines))
+    """A plot of lines; ``identity`` tells it from others on the same page, and the first sentence of the caption is its name."""
+    name = first_sentence(caption)
+    return figure_of(lines_plot(identity, lines, title=name, x=x, y=y, log_x=log_x, log_y=log_y, diagonal=diagonal), caption)
+
+
+def figure_of(drawn: Drawn, caption: str) -> Figure:
+    """A plot with what it shows, and what it cannot."""
+    return Figure(drawn.svg, f"{caption} {drawn.remark}".strip(), drawn.legend)
+
+
+def first_sentence(caption: str) -> str:
+    """What a figure is called."""
+    return caption.partition(". ")[0].rstrip(".")
 
 
 def parse_numbers(text: str, option: str, number: type[Number]) -> tuple[Number, ...]:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..drawing.plots import Line, points_plot
+from ..engine.findings import share_said
 from ..engine.html_page import Figure, Table, page
 from ..engine.intervals import share_of
-from ..engine.plots import Line, legend, lines_plot, points_plot
+from ..engine.results import figure_of, line_figure
 from .balance import Outcome
 from .loads import Load, ccdf, lorenz
 from .seeds import OverSeeds, seeds_table
+from .verdict import findings, groups_said, looks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,7 +39,9 @@ def report(
 ) -> str:
     """The whole document; ``over_seeds`` is empty where there was one seed."""
     first = outcomes[0]
-    tables = [Table.from_rows(_COLUMNS, outcomes), *([seeds_table(over_seeds)] if over_seeds else [])]
+    # Without keys for ranges of time there is nothing to say of one.
+    columns = [each for each in _COLUMNS if each[0] != _EPOCH or any(one.loads.first_epoch.any() for one in outcomes)]
+    tables = [Table.from_rows("Strategies", columns, outcomes), *([seeds_table(over_seeds)] if over_seeds else [])]
     title = f"{first.published:,} tuples and {first.subscribed:,} subscriptions over {first.peers:,} peers"
     return page(
         "Who carries what",
@@ -45,91 +50,112 @@ def report(
         f"{_NOTES}{seeds_said(over_seeds)}{NOT_COUNTED}",
         figures(outcomes, growths),
         configuration,
-        legend=legend(_costs(outcomes)),
+        findings=findings(outcomes),
     )
 
 
-def _costs(outcomes: Sequence[Outcome]) -> list[Line]:
+def _costs(outcomes: Sequence[Outcome], look: Sequence[int]) -> list[Line]:
     """The point of each strategy: what its busiest peer gets, and what it costs."""
     return [
-        Line(one.strategy.name, np.array([float(one.loads.tuples.max())]), np.array([one.messages / one.published]))
-        for one in outcomes
+        Line(one.strategy.name, np.array([float(one.loads.tuples.max())]), np.array([one.messages / one.published]), number)
+        for one, number in zip(outcomes, look, strict=True)
     ]
 
 
 def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figure]:
-    """The plots, which share one legend."""
+    """The plots; a strategy looks the same in all of them."""
+    strategies = [outcome.strategy for outcome in outcomes]
+    look = looks(strategies)
 
     def curves(
         load: Callable[[Outcome], Load], curve: Callable[[Load], tuple[NDArray[np.float64], NDArray[np.float64]]]
     ) -> list[Line]:
-        return [Line(outcome.strategy.name, *curve(load(outcome))) for outcome in outcomes]
+        return [Line(one.strategy.name, *curve(load(one)), number) for one, number in zip(outcomes, look, strict=True)]
 
     grown = [
-        Line(outcome.strategy.name, np.array(growth.peers, dtype=np.float64), np.array(growth.busiest))
-        for outcome, growth in zip(outcomes, growths, strict=True)
+        Line(outcome.strategy.name, np.array(growth.peers, dtype=np.float64), np.array(growth.busiest), number)
+        for outcome, growth, number in zip(outcomes, growths, look, strict=True)
     ]
     load = curves(lambda outcome: outcome.loads.tuples, ccdf)
     even = curves(lambda outcome: outcome.loads.tuples, lorenz)
     work = curves(lambda outcome: outcome.loads.work, ccdf)
-    at_least, copies = "share of peers with at least so many", "copies at the busiest peer, per tuple"
-    log = {"log_x": True, "log_y": True}
+    at_least, log = "peers with at least so many (share of all)", {"log_x": True, "log_y": True}
+    price = "Price. Down is cheap, left is even."
+    points = points_plot(
+        "cost", _costs(outcomes, look), title="Price", x="tuples at the busiest peer (copies)", y="messages per tuple (count)"
+    )
     return [
-        Figure(
-            lines_plot("load", load, x="copies of tuples at a peer", y=at_least, **log),
-            "Load. A curve that ends far to the right has few peers that carry much.",
+        line_figure(
+            "load",
+            load,
+            x="tuples at a peer (copies)",
+            y=at_least,
+            caption="Load. A curve that ends far to the right has few peers that carry much: left is good."
+            f"{groups_said(strategies)}",
+            **log,
         ),
-        Figure(
-            lines_plot("lorenz", even, x="share of peers, the least loaded first", y="share of all copies", diagonal=True),
-            "Lorenz curve. On the diagonal all peers carry the same; the Gini coefficient is twice the area between.",
+        line_figure(
+            "lorenz",
+            even,
+            x="peers, the least loaded first (share)",
+            y="copies that they carry (share of all)",
+            diagonal=True,
+            caption="Lorenz curve. On the diagonal all peers carry the same, so near it is good; the Gini coefficient is twice the "
+            "area between.",
         ),
-        Figure(
-            lines_plot("growth", grown, x="peers", y=copies, **log),
-            f"Growth, over {growths[0].tuples:,} tuples. Where a curve stays level, more peers do not relieve the busiest one.",
+        line_figure(
+            "growth",
+            grown,
+            x="peers (count)",
+            y="tuples at the busiest peer (copies per tuple)",
+            caption=f"Growth, over {growths[0].tuples:,} tuples. Down is good; where a curve stays level, more peers do not "
+            "relieve the busiest one.",
+            **log,
         ),
-        Figure(
-            points_plot("cost", _costs(outcomes), x="most copies of tuples at one peer", y="messages per tuple"),
-            "Price. Down is cheap, left is even.",
-        ),
-        Figure(
-            lines_plot("work", work, x="pairs of a tuple and a template at a peer", y="share of peers with as many", **log),
-            "Match work. Pairs that meet under one key, most of which an indexed peer never looks at.",
+        figure_of(points, price),
+        line_figure(
+            "work",
+            work,
+            x="match work at a peer (pairs of a tuple and a template)",
+            y=at_least,
+            caption="Match work. Pairs that meet under one key, most of which an indexed peer never looks at: left is good.",
+            **log,
         ),
     ]
 
 
-_COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
-    ("strategy", lambda outcome: outcome.strategy.name),
-    ("copies of a tuple", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
-    ("copies of a subscription", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:.2f}"),
-    ("messages", lambda outcome: f"{outcome.messages:,}"),
-    ("max/mean", lambda outcome: f"{outcome.spreads()['tuple_load'].max_over_mean:,.1f}"),
-    ("p99/mean", lambda outcome: f"{outcome.spreads()['tuple_load'].p99_over_mean:,.1f}"),
-    ("Gini", lambda outcome: f"{outcome.spreads()['tuple_load'].gini:.3f}"),
-    ("entropy", lambda outcome: f"{outcome.spreads()['tuple_load'].entropy:.3f}"),
+_EPOCH = "in one epoch"
+_COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
+    ("strategy", "", lambda outcome: outcome.strategy.name),
+    ("busiest gets", "of all tuples; less is better", lambda outcome: _busiest(outcome)),
+    ("peak load", "copies; less is better", lambda outcome: f"{outcome.loads.tuples.max():,}"),
     (
-        "busiest gets",
-        lambda outcome: f"{outcome.busiest_tuples:.3g} a tuple" if outcome.busiest_tuples > 1 else f"{outcome.busiest_tuples:.2%}",
-    ),
-    ("peak load", lambda outcome: f"{outcome.loads.tuples.max():,}"),
-    (
-        "in one epoch",
+        _EPOCH,
+        "copies; less is better",
         lambda outcome: f"{outcome.loads.first_epoch.max():,}" if outcome.loads.first_epoch.any() else "",
     ),
-    ("peak match work", lambda outcome: f"{outcome.loads.work.max():,}"),
-    ("its share", lambda outcome: f"{outcome.busiest_work:.1%}"),
-    ("most templates", lambda outcome: f"{outcome.templates.max():,}"),
-    ("lost subscriptions", lambda outcome: f"{outcome.lost:,} of {outcome.subscribed:,}"),
-    ("sampled pairs that did not meet", lambda outcome: _missed(outcome)),
+    ("peak match work", "pairs; less is better", lambda outcome: f"{outcome.loads.work.max():,}"),
+    ("its share", "of all match work; less is better", lambda outcome: share_said(outcome.busiest_work)),
+    ("max/mean", "times; 1 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].max_over_mean:,.1f}"),
+    ("p99/mean", "times; 1 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].p99_over_mean:,.1f}"),
+    ("Gini", "0 to 1; 0 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].gini:.3f}"),
+    ("entropy", "0 to 1; 1 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].entropy:.3f}"),
+    ("copies of a tuple", "count", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
+    ("copies of a subscription", "count", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:,.2f}"),
+    ("messages", "count; less is cheaper", lambda outcome: f"{outcome.messages:,}"),
+    ("most templates", "at one peer", lambda outcome: f"{outcome.templates.max():,}"),
+    ("lost subscriptions", "count; 0 is right", lambda outcome: f"{outcome.lost:,} of {outcome.subscribed:,}"),
+    ("did not meet", "of sampled pairs; 0 is right", lambda outcome: _missed(outcome)),
 )
-_FEW_COLUMNS: tuple[tuple[str, Callable[[Outcome], str]], ...] = (
-    ("strategy", lambda outcome: outcome.strategy.name.removeprefix("rarest+")),
-    ("tuple", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
-    ("sub", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:.2f}"),
-    *(column for column in _COLUMNS if column[0] in ("max/mean", "p99/mean", "Gini", "busiest gets", "peak load")),
-    ("peak work", lambda outcome: f"{outcome.loads.work.max():.2g}"),
-    ("lost", lambda outcome: f"{outcome.lost:,}"),
-    ("missed", lambda outcome: f"{outcome.meetings.missed}/{outcome.meetings.pairs - outcome.meetings.lost}"),
+_FEW_COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
+    ("strategy", "", lambda outcome: outcome.strategy.name),
+    ("tuple", "copies", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
+    ("sub", "copies", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:.2f}"),
+    *(column for column in _COLUMNS if column[0] in ("max/mean", "p99/mean", "Gini")),
+    *(column for column in _COLUMNS if column[0] in ("busiest gets", "peak load")),
+    ("peak work", "pairs", lambda outcome: f"{outcome.loads.work.max():.2g}"),
+    ("lost", "subscriptions", lambda outcome: f"{outcome.lost:,}"),
+    ("missed", "pairs", lambda outcome: f"{outcome.meetings.missed}/{outcome.meetings.pairs - outcome.meetings.lost}"),
 )
 """What a terminal has room for."""
 
@@ -158,6 +184,10 @@ def seeds_said(over_seeds: Sequence[OverSeeds]) -> str:
     return " Over seeds are means with 95 % intervals in brackets, and the least and the most; all else is of the first seed."
 
 
+def _busiest(outcome: Outcome) -> str:
+    return f"{outcome.busiest_tuples:.3g} a tuple" if outcome.busiest_tuples > 1 else share_said(outcome.busiest_tuples)
+
+
 def _missed(outcome: Outcome) -> str:
     sampled = outcome.meetings.pairs - outcome.meetings.lost
     return share_of([outcome.meetings.missed / sampled], sampled).percent() if sampled else ""
@@ -165,7 +195,7 @@ def _missed(outcome: Outcome) -> str:
 
 def terminal_table(outcomes: Sequence[Outcome]) -> Table:
     """What each strategy costs, and how it spreads the load, for a terminal."""
-    return Table.from_rows(_FEW_COLUMNS, outcomes)
+    return Table.from_rows("Strategies", _FEW_COLUMNS, outcomes)
 
 
 _NOTES = (

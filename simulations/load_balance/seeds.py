@@ -62,19 +62,19 @@ def check_seeds(first: int, seeds: int) -> None:
 
 def seeds_table(every: Sequence[OverSeeds]) -> Table:
     """A table of means with their intervals, and of the least and the most that a seed came to."""
-    return Table.from_rows(_COLUMNS, every)
+    return Table.from_rows("Strategies over all seeds: means with 95 % intervals", _COLUMNS, every)
 
 
 def _from_to(values: Sequence[float]) -> str:
     return f"{min(values):,.1f} to {max(values):,.1f}"
 
 
-_COLUMNS: tuple[tuple[str, Callable[[OverSeeds], str]], ...] = (
-    ("strategy", lambda one: one.strategy.removeprefix("rarest+")),
-    ("seeds", lambda one: f"{len(one.figures)}"),
-    ("max/mean", lambda one: str(one.mean("max_over_mean"))),
-    ("least to most", lambda one: _from_to(one.values("max_over_mean"))),
-    ("busiest gets", lambda one: one.mean("busiest_share_of_tuples").percent()),
-    ("peak load", lambda one: str(one.mean("peak_tuples"))),
-    ("peak work", lambda one: str(one.mean("peak_work"))),
+_COLUMNS: tuple[tuple[str, str, Callable[[OverSeeds], str]], ...] = (
+    ("strategy", "", lambda one: one.strategy),
+    ("seeds", "count", lambda one: f"{len(one.figures)}"),
+    ("max/mean", "times; 1 is even", lambda one: str(one.mean("max_over_mean"))),
+    ("least to most", "of max/mean", lambda one: _from_to(one.values("max_over_mean"))),
+    ("busiest gets", "of all tuples; less is better", lambda one: one.mean("busiest_share_of_tuples").percent()),
+    ("peak load", "copies; less is better", lambda one: str(one.mean("peak_tuples"))),
+    ("peak work", "pairs; less is better", lambda one: str(one.mean("peak_work"))),
 )

@@ -54,7 +54,7 @@ class Strategy:
 
     @property
     def name(self) -> str:
-        """As it is written, with every number."""
+        """As it is written in options, reports and files alike: with every number, and with ``rarest`` only where that is all."""
         spread = str(self.spread) if self.spread in (Spread.NONE, Spread.HALVES) else f"{self.spread}-{self.amount}"
         parts = [
             str(self.anchor),
@@ -66,7 +66,8 @@ class Strategy:
             f"virtual-{self.virtual}" if self.virtual > 1 else "",
             f"replicas-{self.replicas}" if self.replicas > 1 else "",
         ]
-        return "+".join(part for part in parts if part)
+        said = [part for part in parts if part]
+        return "+".join(said[1:] if self.anchor is Anchor.RAREST and len(said) > 1 else said)
 
 
 STANDARD = (

@@ -12,10 +12,11 @@ from operator import attrgetter
 
 import numpy as np
 
+from ..drawing.plots import Line
 from ..engine.experiment import Experiment
+from ..engine.findings import Bar, Finding, share_said
 from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of, share_of
-from ..engine.plots import Line
 from ..engine.randomness import Stream, derived_seed
 from ..engine.results import Results, line_figure
 from ..engine.sweep import Sweep, by_setting, check_size, summed
@@ -161,7 +162,8 @@ def results_of(request: RoutingRequest, ways: Sequence[Ways]) -> Results:
         title="How far a lookup goes",
         lead=f"{request.lookups:,} lookups in each of {request.runs} overlays of up to {request.peers:,} peers.",
         notes=_NOTES,
-        tables=[Table.from_rows(_COLUMNS, whole)],
+        tables=[Table.from_rows(f"Lookups among {request.peers:,} peers", _COLUMNS, whole)],
+        findings=_findings(request, means),
         figures=_figures(request, means),
         summary=[flat(vars(mean)) for mean in means],
         rows={"lookups": ways},
@@ -181,7 +183,7 @@ def _figures(request: RoutingRequest, means: Sequence[Mean]) -> list[Figure]:
             against = np.array([getattr(mean, x) for mean in ordered], dtype=np.float64)
             lines.append(Line(_NAMES[by].format(value), against, np.array([_VALUES[y](mean) for mean in ordered])))
         caption = _CAPTIONS[identity].format(peers=request.peers)
-        return line_figure(identity, lines, x=_AXES[x], y=y, log_x=x == "peers", caption=caption)
+        return line_figure(identity, lines, x=_AXES[x], y=_UNITS[y], log_x=x == "peers", caption=caption)
 
     spread = [
         Line(f"k = {mean.k}", np.arange(len(mean.by_hops), dtype=np.float64), np.array(mean.by_hops) / mean.found)
@@ -195,12 +197,43 @@ def _figures(request: RoutingRequest, means: Sequence[Mean]) -> list[Figure]:
         drawn("success-dead", whole, "k", "dead", "share that succeeded"),
         drawn("hops-dead", whole, "k", "dead", "hops, mean"),
         drawn("timeouts", whole, "k", "dead", "timeouts per lookup"),
-        line_figure("spread", spread, x="hops", y="share of lookups", caption="Lookups by their hops, all alive."),
+        line_figure("spread", spread, x="hops (peers asked)", y="lookups (share)", caption="Lookups by their hops, all alive."),
     ]
 
 
+def _findings(request: RoutingRequest, means: Sequence[Mean]) -> list[Finding]:
+    """How many lookups succeed with the largest and the smallest buckets where half of all peers are dead; and how far they go."""
+    whole = [mean for mean in means if mean.peers == request.peers]
+    dead = min((mean.dead for mean in whole), key=lambda share: abs(share - _HALF))
+    of_dead = sorted((mean for mean in whole if mean.dead == dead), key=attrgetter("k"))
+    fewest, most = of_dead[0], of_dead[-1]
+    who = f"where {dead:.0%} of {request.peers:,} peers are dead" if dead else f"while all of {request.peers:,} peers live"
+    bars = tuple(Bar(f"k = {mean.k}", mean.success.value, share_said(mean.success.value)) for mean in (most, fewest))
+    text = f"With {most.k} contacts in a bucket {bars[0].said} of lookups succeed {who}"
+    found = [
+        Finding(
+            f"{text}." if most is fewest else f"{text}, with {fewest.k} contacts {bars[1].said}.",
+            bars if most is not fewest else (),
+        )
+    ]
+    alive = sorted((mean for mean in means if not mean.dead and mean.k == most.k and mean.mean_hops), key=attrgetter("peers"))
+    if len(alive) > 1:
+        hops = [(mean.peers, mean.mean_hops.value) for mean in (alive[-1], alive[0]) if mean.mean_hops]
+        (large, far), (small, near) = hops
+        text = f"While all live a lookup takes {far:.2f} hops among {large:,} peers, {near:.2f} among {small:,} (k = {most.k})."
+        found.append(Finding(text, tuple(Bar(f"{peers:,} peers", mean, f"{mean:.2f} hops") for peers, mean in hops)))
+    return found
+
+
+_HALF = 0.5
+"""Of the shares of dead peers the one nearest to this is told first."""
 _NAMES = {"k": "k = {}", "dead": "{:.0%} dead"}
-_AXES = {"peers": "peers", "k": "contacts in a bucket, k", "dead": "share of dead peers"}
+_AXES = {"peers": "peers (count)", "k": "contacts in a bucket, k (count)", "dead": "dead peers (share of all)"}
+_UNITS = {
+    "hops, mean": "hops in the mean (peers asked)",
+    "share that succeeded": "lookups that succeeded (share)",
+    "timeouts per lookup": "timeouts per lookup (count)",
+}
 _VALUES: dict[str, Callable[[Mean], float]] = {
     "hops, mean": lambda mean: 0.0 if mean.mean_hops is None else mean.mean_hops.value,
     "share that succeeded": lambda mean: mean.success.value,
@@ -214,14 +247,14 @@ _CAPTIONS = {
     "hops-dead": "Hops against the share of dead peers, of the lookups that succeeded.",
     "timeouts": "Timeouts. Each is a dead contact that was tried because it was closer than the living ones.",
 }
-_COLUMNS: tuple[tuple[str, Callable[[Mean], str]], ...] = (
-    ("k", lambda way: f"{way.k}"),
-    ("dead", lambda way: f"{way.dead:.0%}"),
-    ("success", lambda way: way.success.percent()),
-    ("hops", lambda way: str(way.mean_hops or "")),
-    ("p99", lambda way: "" if way.p99_hops is None else f"{way.p99_hops}"),
-    ("most", lambda way: "" if way.most_hops is None else f"{way.most_hops}"),
-    ("timeouts", lambda way: str(way.timeouts)),
+_COLUMNS: tuple[tuple[str, str, Callable[[Mean], str]], ...] = (
+    ("k", "contacts in a bucket", lambda way: f"{way.k}"),
+    ("dead", "of peers", lambda way: f"{way.dead:.0%}"),
+    ("success", "of lookups; more is better", lambda way: way.success.percent()),
+    ("hops", "peers asked, mean; less is better", lambda way: str(way.mean_hops or "")),
+    ("p99", "hops", lambda way: "" if way.p99_hops is None else f"{way.p99_hops}"),
+    ("most", "hops", lambda way: "" if way.most_hops is None else f"{way.most_hops}"),
+    ("timeouts", "per lookup; less is better", lambda way: str(way.timeouts)),
 )
 _NOTES = (
     "A lookup goes from peer to peer, each time to the living contact closest to its target; it succeeds if it comes to the "

@@ -162,7 +162,7 @@ def test_a_report_stands_beside_a_simulation(tmp_path: Path) -> None:
         "missed",
     ]
     page = (tmp_path / "out" / "report.html").read_text()
-    assert page.count("Real peers. Figures 10 to 14") == page.count("Simulated peers. Figures 10 to 14") == 1
+    assert page.count("<b>Real peers: Figures 10 to 14") == page.count("<b>Simulated peers: Figures 10 to 14") == 1
 
 
 def test_what_the_log_says_is_not_to_be_said_again(tmp_path: Path) -> None:

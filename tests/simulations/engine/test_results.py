@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from simulations.engine.findings import Bar, Finding
 from simulations.engine.html_page import Figure, Table
 from simulations.engine.randomness import check_seed
 from simulations.engine.results import Results, parse_numbers, prepare_folder, save
@@ -24,10 +25,11 @@ RESULTS = Results(
     title="What was counted",
     lead="1 < 2.",
     notes="Counted by hand.",
-    tables=[Table(("name", "times"), [("a & b", "3")])],
-    figures=[Figure("<svg></svg>", "Nothing.", "<span>a line</span>")],
+    tables=[Table(("name", "times"), [("a & b", "3")], ("", "count"), "Counts")],
+    figures=[Figure("<svg></svg>", "Nothing. At all.", "<li>a line</li>")],
     summary=[{"mean": 1.5}],
     rows={"counted": [Counted("a & b", (1, 2)), Counted("c", ())], "none": []},
+    findings=[Finding("a is less than b.", (Bar("a", 1.0, "1 time"), Bar("b", 4.0, "4 times")))],
     pictures={"drawn": "<svg/>"},
 )
 
@@ -50,7 +52,9 @@ def test_rows_numbers_configuration_and_report_are_left_in_a_folder(tmp_path: Pa
     assert "<h1>What was counted</h1>" in text
     assert "<p>1 &lt; 2.</p>" in text
     assert "<tr><th>a &amp; b</th><td>3</td></tr>" in text
-    assert "<span>a line</span>" in text
+    assert "<th>times<small>count</small></th>" in text
+    assert '<ul class="legend"><li>a line</li></ul>' in text
+    assert "a is less than b." in text
 
 
 def test_a_folder_that_cannot_be_made_is_one_clear_line_before_anything_runs(tmp_path: Path) -> None:

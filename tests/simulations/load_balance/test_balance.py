@@ -253,14 +253,14 @@ def test_a_run_leaves_what_each_peer_has_and_how_it_was_made(tmp_path: Path) -> 
     table = peers_table(outcome, [f"{peer:016x}" for peer in PEERS.tolist()])
     save_numbers(tmp_path, {outcome.strategy.name: table}, [outcome.summary()], {"seed": 2})
 
-    table = parquet.read_table(tmp_path / "rarest+popular-20.parquet")
+    table = parquet.read_table(tmp_path / "popular-20.parquet")
     (summary,) = json.loads((tmp_path / "summary.json").read_text())
     assert table.column("tuples").to_pylist() == outcome.loads.tuples.tolist()
     assert table.column_names == ["peer", "id", "tuples", "subscriptions", "templates", "work"]
     assert [int(peer, 16) for peer in table.column("id").to_pylist()] == PEERS.tolist()
     assert json.loads((tmp_path / "configuration.json").read_text()) == {
         "seed": 2,
-        "files": ["rarest+popular-20.parquet", "summary.json", "report.html"],
+        "files": ["popular-20.parquet", "summary.json", "report.html"],
     }
     assert summary["copies_per_tuple"] < 3
     assert summary["lost_subscriptions"] == outcome.lost > 0

@@ -198,7 +198,7 @@ def test_what_was_asked_for_is_run_and_written(tmp_path: Path) -> None:
     assert '"values": "by-rank"' in written
     assert '"width": 0.1' in written
     assert found.summary()[0]["sampled_pairs_missed"] == 0
-    assert found.outcomes[0].strategy.name == "rarest+ordered-8"
+    assert found.outcomes[0].strategy.name == "ordered-8"
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_intervals_of_what_is_no_number_are_refused(tmp_path: Path) -> None:
         peers=4, tuples=None, subscriptions=5, events=str(tmp_path / "facts.csv"), strategies=("rarest", "ordered-8")
     )
 
-    with pytest.raises(BadParameter, match="'rarest\\+ordered-8' takes objects as numbers, and those of files and traces are not"):
+    with pytest.raises(BadParameter, match="'ordered-8' takes objects as numbers, and those of files and traces are not"):
         balance(request, in_one_thread, tmp_path / "out")
     with pytest.raises(BadParameter, match=r"the mix \?\?b=100 has bounds, and the objects of files and traces are not read"):
         balance(replace(request, strategies=("rarest",), mix="??b=1"), in_one_thread, tmp_path / "out")

@@ -23,6 +23,7 @@ from gsg.monitoring.trace import tuple_of
 from gsg.placement.holders import UNSURE_S
 from gsg.placement.rules import REPLICAS
 from gsg.tuples.terms import Term, Tuple, n3
+from simulations.load_balance.strategies import parse
 from simulations.workload.files import read
 from simulations.workload.workload import COMMON_MIX
 
@@ -124,7 +125,7 @@ def simulated(trace: Path, strategy: str, *options: str) -> tuple[Counts, Counts
     assert ran.exit_code == 0, ran.output
     (summary,) = json.loads(ran.stdout)
     assert summary["sampled_pairs"] == summary["sampled_pairs_met"] > 0
-    table = parquet.read_table(out / f"{strategy}.parquet").to_pydict()
+    table = parquet.read_table(out / f"{parse(strategy).name}.parquet").to_pydict()
     return dict(zip(table["id"], table["tuples"], strict=True)), dict(zip(table["id"], table["templates"], strict=True))
 
 
@@ -160,7 +161,7 @@ def test_of_the_film_data_too_and_on_spark(tmp_path: Path) -> None:
     copies, templates, held = run_peers(list(gsg.load(file)), queries_about(file), tmp_path / "trace", "rarest")
 
     assert simulated(tmp_path / "trace", "rarest", "--master", "local[2]") == (copies, templates)
-    assert simulated(tmp_path / "trace", f"rarest+replicas-{REPLICAS}", "--master", "local[2]") == (held, templates)
+    assert simulated(tmp_path / "trace", f"replicas-{REPLICAS}", "--master", "local[2]") == (held, templates)
     assert received(tmp_path / "trace") == copies
 
 
@@ -181,7 +182,7 @@ def test_events_go_only_where_the_simulation_says_that_they_are_in_demand(tmp_pa
 
     run(main, seed=17)
 
-    said, _ = simulated(tmp_path / "trace", "rarest+demand", "--engine", "numpy")
+    said, _ = simulated(tmp_path / "trace", "demand", "--engine", "numpy")
     copies = received(tmp_path / "trace", "event")
     assert copies == {peer: count for peer, count in said.items() if count}
     assert len(copies) == PEERS

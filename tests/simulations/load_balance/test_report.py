@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from simulations.drawing.marks import legend
+from simulations.drawing.plots import Line, lines_plot
 from simulations.engine.html_page import write_page
-from simulations.engine.plots import Line, legend, lines_plot
 from simulations.errors import BadParameter
 from simulations.load_balance.balance import Outcome, in_one_thread, run
 from simulations.load_balance.plan import peer_ids
@@ -73,16 +74,27 @@ def test_plots_of_one_page_share_no_names(outcomes: list[Outcome]) -> None:
     assert sum(map(len, clips)) == len(set().union(*clips)) == 5
 
 
+def test_what_one_range_of_time_carries_is_told_only_where_ranges_have_keys(outcomes: list[Outcome]) -> None:
+    assert "<th>in one epoch" in report(outcomes, [GROWTH, GROWTH], {})
+    assert "in one epoch" not in report(outcomes[:1], [GROWTH], {})
+
+
+def test_the_answer_stands_before_plots_and_tables(outcomes: list[Outcome]) -> None:
+    text = report(outcomes, [GROWTH, GROWTH], {})
+
+    assert text.index('<section class="finding">') < text.index("<figure>") < text.index("<table>")
+
+
 def test_a_plot_is_well_formed_and_keeps_its_text() -> None:
     line = Line("one", np.array([1.0, 10.0]), np.array([1.0, 0.1]))
 
-    svg = lines_plot("here", [line, line], x="load", y="share", log_x=True, log_y=True)
+    svg = lines_plot("here", [line, line], title="Load", x="load", y="share", log_x=True, log_y=True).svg
 
     assert "load" in "".join(ElementTree.fromstring(svg.replace("xlink:href", "href")).itertext())
 
 
 def test_the_legend_tells_many_lines_apart() -> None:
-    entries = re.findall(r"<svg.*?</svg>", legend([Line(f"line {number}", np.ones(1), np.ones(1)) for number in range(20)]))
+    entries = re.findall(r"<svg.*?</svg>", legend([(f"line {number}", number) for number in range(20)]))
 
     assert len(set(entries)) == 20
 

@@ -20,6 +20,20 @@ def test_a_name_leads_back_to_its_strategy(text: str) -> None:
     assert parse(strategy.name) == strategy
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        *((text, text) for text in STANDARD),
+        ("rarest+popular-1000", "popular-1000"),
+        ("demand+rarest", "demand"),
+        ("popular", "popular-1000"),
+        ("demand+predicate", "predicate+demand"),
+    ],
+)
+def test_a_strategy_has_one_name_however_it_is_written(text: str, name: str) -> None:
+    assert parse(text).name == name
+
+
 def test_all_of_a_comparison_are_different() -> None:
     assert len({parse(text) for text in STANDARD}) == len(STANDARD)
 

@@ -104,6 +104,32 @@ def test_a_run_leaves_numbers_and_a_report_with_all_plots(tmp_path: Path) -> Non
     assert {path.name for path in tmp_path.iterdir()} == {"configuration.json", "lookups.parquet", "report.html", "summary.json"}
 
 
+def test_a_report_says_first_what_larger_buckets_are_worth_and_how_far_lookups_go(tmp_path: Path) -> None:
+    results = run(experiment(replace(SMALL, lookups=200, runs=2)), in_one_thread, tmp_path)
+
+    success, hops = results.findings
+    of = {(mean["peers"], mean["k"], mean["dead"]): mean for mean in results.summary}
+    assert [(bar.name, bar.value) for bar in success.bars] == [
+        ("k = 8", of[2_000, 8, 0.6]["success"]),
+        ("k = 2", of[2_000, 2, 0.6]["success"]),
+    ]
+    assert success.text == (
+        f"With 8 contacts in a bucket {success.bars[0].said} of lookups succeed where 60% of 2,000 peers are dead, with 2 contacts "
+        f"{success.bars[1].said}."
+    )
+    assert [(bar.name, bar.value) for bar in hops.bars] == [
+        ("2,000 peers", of[2_000, 8, 0.0]["mean_hops"]),
+        ("10 peers", of[10, 8, 0.0]["mean_hops"]),
+    ]
+
+
+def test_one_size_of_buckets_is_told_without_a_bar(tmp_path: Path) -> None:
+    results = run(experiment(replace(SMALL, lookups=50, runs=1, k=(8,), dead=(0.0,))), in_one_thread, tmp_path)
+
+    assert results.findings[0].text == "With 8 contacts in a bucket 100% of lookups succeed while all of 2,000 peers live."
+    assert results.findings[0].bars == ()
+
+
 def test_overlays_in_which_no_lookup_succeeds_are_shown_as_well(tmp_path: Path) -> None:
     results = run(experiment(RoutingRequest(peers=3_000, lookups=3, k=(1,), dead=(0.97,))), in_one_thread, tmp_path)
 
