@@ -87,6 +87,13 @@ async def measure(page: Page, url: str, client: gsg.AsyncClient, options: argpar
     return figures
 
 
+def playwright_timeout() -> type[Exception]:
+    """What playwright raises, which is no TimeoutError of Python."""
+    from playwright.async_api import TimeoutError as NotInTime
+
+    return NotInTime
+
+
 def size() -> Figure:
     """All files, as a browser gets them compressed."""
     kilobytes = sum(len(gzip.compress(file.read_bytes())) for file in FILES.iterdir()) / 1_000
@@ -128,7 +135,7 @@ async def flood(page: Page, client: gsg.AsyncClient, options: argparse.Namespace
         rows = count if sign == "event" else count // 2
         try:
             await page.wait_for_function(COUNTED, arg=[sign, before + rows], timeout=1_000 * PATIENCE_S)
-        except TimeoutError:
+        except playwright_timeout():
             raise WrongDelivery(f"the page has not counted {rows:,} {what} within {PATIENCE_S:.0f} s") from None
         reached = count / (time.perf_counter() - begun_s)
         tasks = await page.evaluate(TASKS)

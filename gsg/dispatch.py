@@ -45,7 +45,7 @@ from .wire.exchange import Exchange, PeerLink, show
 from .wire.experiment_messages import TakePart
 from .wire.holder_messages import AskFacts, AskKeys, AskRanges, Buried, Replicate
 from .wire.interest_messages import AskInterest, Interest, Interested
-from .wire.load_messages import AskLoads, Loads
+from .wire.load_messages import AskLoads, Loads, check_positions
 from .wire.messages import (
     Arrived,
     AskPassed,
@@ -220,6 +220,7 @@ class Dispatch:
                 case Deltas() | Happened() | Snapshot() | Gap() | Missed() | Moved() | Passed():
                     parts.subscriber.feeds.receive(link, message)
                 case AskLoads():
+                    check_positions(message)
                     loads = parts.rendezvous.loads(message.template, message.positions)
                     reached = reached_by(parts.rendezvous, message.positions, message.fact)
                     link.send(Loads(message.request, loads, *reached))

@@ -110,6 +110,17 @@ def facts_in(index: Index) -> int:
     return sum(1 if isinstance(bag, tuple) else len(bag) for bag in index.rows.values())
 
 
+def has_more_nodes(productions: Iterable[Production], most: int) -> bool:
+    """Whether the network of some queries has more nodes than that, found without looking at all of them."""
+    nodes: set[Node] = set()
+    for end in dict.fromkeys(map(end_of, productions)):
+        for node in nodes_above(end.node):
+            nodes.add(node)
+            if len(nodes) > most:
+                return True
+    return False
+
+
 def graph(network: Network | Sequence[Network], productions: Iterable[Production] | None = None) -> networkx.DiGraph:
     """The network as a graph, or the part of it that some queries use; also several networks.
 
@@ -144,8 +155,12 @@ def graph(network: Network | Sequence[Network], productions: Iterable[Production
         for top in node.asks():
             if top in nodes:
                 made.add_edge(number(node), number(top), kind="asks")
+    joins_of: dict[Index, list[Join]] = {}
+    for node in nodes:
+        if isinstance(node, Join):
+            joins_of.setdefault(node.index, []).append(node)
     for memory in (memory for one in networks for memory in one.memories()):
-        joins = [node for node in nodes if isinstance(node, Join) and node.index in memory.indexes.values()]
+        joins = [join for index in memory.indexes.values() for join in joins_of.get(index, ())]
         if joins:
             indexes = list(memory.indexes.values())
             made.add_node(

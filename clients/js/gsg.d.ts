@@ -209,6 +209,8 @@ export interface Network {
     unit: "tuple" | "token" | "row";
     bytes: number;
     subscriptions: number[];
+    /** Of an alpha memory: what matches its pattern, in GSG script. */
+    query: string;
   }[];
   edges: { source: number; target: number; kind: "tokens" | "facts" | "asks" | "rows" }[];
 }
@@ -224,7 +226,8 @@ export interface Route {
     holders: { id: string; host: string; port: number }[];
     facts: number | null;
     templates: number | null;
-    subscribers: { id: string; address: string; templates: number }[];
+    /** null where it is not known: of a pattern, and where the rendezvous did not say. */
+    subscribers: { id: string; address: string; templates: number }[] | null;
     is_cut: boolean;
     problem: string;
   }[];

@@ -11,19 +11,22 @@ import msgspec
 
 import rete
 from rete import algebra
-from rete.inspect import end_of, nodes_of
+from rete.inspect import end_of, has_more_nodes, nodes_of
 from rete.operators.join import Join, Node, Root
 from rete.operators.operator import Operator
 
 from ..errors import LocalError
 from ..languages.notation import NODES, alpha_text, is_negated, naming, node_detail, written_as
 from ..tuples.escaping import one_line
+from ..tuples.terms import n3
 
 if TYPE_CHECKING:
     import networkx
 
 MAX_NODES = 400
 """Nodes that one view has; a network with more is refused, since nobody could read it."""
+MAX_TEXT = 1_000
+"""Characters of the text of one node; the rest is cut off, which a … says."""
 MAX_NUMBERS = 6
 """Subscriptions of one template whose numbers are said."""
 
@@ -37,7 +40,8 @@ class NetworkNode(msgspec.Struct, frozen=True):
     title: str
     """What it is called."""
     text: str
-    """What it does, in the notation of GSG script: the pattern of an alpha memory, the text of a subscription."""
+    """What it does, in the notation of GSG script: the pattern of an alpha memory, the text of a subscription; MAX_TEXT characters
+    of it at most."""
     level: int
     """How far it is from the beginning; -1 for alpha memories."""
     count: int | None
@@ -48,6 +52,8 @@ class NetworkNode(msgspec.Struct, frozen=True):
     """About how much that takes."""
     subscriptions: tuple[int, ...] = ()
     """The numbers of those that end here, MAX_NUMBERS at most."""
+    query: str = ""
+    """Of an alpha memory, in GSG script: what matches its pattern, whatever its tests say."""
 
 
 class NetworkEdge(msgspec.Struct, frozen=True):
@@ -76,13 +82,21 @@ class Shown:
     tree: algebra.Algebra
 
 
+def check_can_be_shown(productions: Iterable[rete.Production]) -> None:
+    """Raises LocalError for queries whose network has more than MAX_NODES, before a graph is made of it."""
+    if has_more_nodes(productions, MAX_NODES):
+        raise _too_large()
+
+
+def _too_large() -> LocalError:
+    return LocalError(f"the network has more nodes than a picture shows, {MAX_NODES}; name a subscription, or a query")
+
+
 def view_of(graph: networkx.DiGraph, shown: Iterable[Shown] = ()) -> NetworkView:
     """The view of a graph of :func:`rete.inspect.graph`; ``shown``: whose it is, where that is known. Raises LocalError for one too
     large."""
     if len(graph) > MAX_NODES:
-        raise LocalError(
-            f"the network has {len(graph):,} nodes, and a picture shows at most {MAX_NODES}; name a subscription, or a query"
-        )
+        raise _too_large()
     # Names that the languages make up may be the same in several queries, and mean something else: each node has those of its own.
     trees: dict[Node, algebra.Algebra] = {}
     ends: dict[object, list[Shown]] = {}
@@ -91,12 +105,18 @@ def view_of(graph: networkx.DiGraph, shown: Iterable[Shown] = ()) -> NetworkView
         ends.setdefault(end_of(one.production), []).append(one)
         for node in nodes_of(one.production):
             trees.setdefault(node, one.tree)
-    nodes = []
-    for number, data in graph.nodes(data=True):
+    alike: dict[int, tuple[algebra.Algebra | None, list[int]]] = {}
+    for number, node in graph.nodes(data="node"):
         # An alpha memory is shared: it has the names of a query that is shown alone.
-        tree = trees.get(data.get("node"), known[0].tree if len(known) == 1 else None)
+        tree = trees.get(node, known[0].tree if len(known) == 1 else None)
+        alike.setdefault(id(tree), (tree, []))[1].append(number)
+    made: dict[int, NetworkNode] = {}
+    for tree, numbers in alike.values():
         with nullcontext() if tree is None else _named_by(tree):
-            nodes.append(_node(number, data, ends.get(data.get("end"), ())))
+            for number in numbers:
+                data = graph.nodes[number]
+                made[number] = _node(number, data, ends.get(data.get("end"), ()))
+    nodes = [made[number] for number in graph]
     return NetworkView(tuple(nodes), tuple(NetworkEdge(one, other, kind) for one, other, kind in graph.edges(data="kind")))
 
 
@@ -107,10 +127,11 @@ def _named_by(tree: algebra.Algebra) -> Iterator[None]:
 
 
 def _node(number: int, data: dict[str, Any], shown: Sequence[Shown]) -> NetworkNode:  # Any: a graph's attributes
-    kind, count = data["kind"], None
+    kind, count, query = data["kind"], None, ""
     numbers = tuple(one.number for one in shown[:MAX_NUMBERS] if one.number is not None)
     if kind == "AlphaMemory":
         title, text, count, unit = "alpha memory", alpha_text(data["alpha"]), data["facts"], "tuple"
+        query = _pattern(data["alpha"])
     elif kind == "Query":
         queries = data["queries"]
         title, text, count, unit = "query" if queries == 1 else f"{queries:,} queries", "", data["rows"], "row"
@@ -125,7 +146,20 @@ def _node(number: int, data: dict[str, Any], shown: Sequence[Shown]) -> NetworkN
         text, unit = node_detail(node), "token"
         if _keeps_tokens(node):
             count = data["tokens"]
-    return NetworkNode(number, kind, title, one_line(text), data["level"], count, unit, data["bytes"], numbers)
+    text = one_line(text)
+    text = text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+    return NetworkNode(number, kind, title, text, data["level"], count, unit, data["bytes"], numbers, query)
+
+
+def _pattern(alpha: rete.AlphaSpec) -> str:
+    """Nothing for a pattern that is too long to be sent to and fro."""
+    repeated = {later: place for place, later in alpha.template.same}
+    items = [
+        f"?v{repeated.get(place, place) + 1}" if wanted is None else n3(wanted)
+        for place, wanted in enumerate(alpha.template.pattern)
+    ]
+    text = f"({', '.join(items)})"
+    return text if len(text) <= MAX_TEXT else ""
 
 
 def _keeps_tokens(node: Node) -> bool:

@@ -28,8 +28,8 @@ class RouteKey(msgspec.Struct, frozen=True):
     facts: int | None = None
     """That lie under it at the primary, as are ``templates``; None where that did not answer."""
     templates: int | None = None
-    subscribers: tuple[Subscriber, ...] = ()
-    """Who would hear of the tuple by this key; of a pattern nobody."""
+    subscribers: tuple[Subscriber, ...] | None = None
+    """Who would hear of the tuple by this key; None where that is not known: of a pattern, and where the primary did not say."""
     is_cut: bool = False
     """Whether there are more of them than are named."""
     problem: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -11,11 +12,11 @@ from msgspec import structs
 import rete
 from rete.inspect import graph
 
-from ..errors import PeerUnreachable, Refused
+from ..errors import LocalError, PeerUnreachable, Refused
 from ..explain.drawing import draw
 from ..explain.explain import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
 from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
-from ..explain.network_view import NetworkView, Shown, view_of
+from ..explain.network_view import NetworkView, Shown, check_can_be_shown, view_of
 from ..explain.tuple_route import RouteKey, TupleRoute
 from ..explain.tuple_route import Subscriber as Heard
 from ..interleaving import in_thread
@@ -30,10 +31,14 @@ from ..subscriptions.registry import SubscriptionRegistry
 from ..subscriptions.standing_query import StandingQuery
 from ..subscriptions.subscriber import Subscriber
 from ..tuples.features import Key, Load, Template
+from ..tuples.sizes import total_bytes
 from ..tuples.terms import Term, Tuple, n3
 from ..wire.exchange import Exchange, show
 from ..wire.load_messages import AskLoads, Loads
 from .vocabulary import DEFAULT_MOST, SpaceVocabulary, space_vocabulary
+
+MAX_ROUTE_BYTES = 65_536
+"""Of a tuple whose route is asked for; a longer one is refused."""
 
 
 class Inspection:
@@ -91,7 +96,8 @@ class Inspection:
 
     async def until_free(self) -> None:
         """Wait until what subscriptions hold can be looked at without keeping others waiting: no query is being entered then, until
-        the loop goes on."""
+        the loop goes on; and what makes graphs is loaded, which takes most of a second the first time."""
+        await in_thread(importlib.import_module, "networkx")
         await self._subscriber.until_free()
 
     def subscriptions(self) -> list[Holding]:
@@ -107,9 +113,12 @@ class Inspection:
 
     async def route(self, pattern: Sequence[Term | None]) -> TupleRoute:
         """How a tuple would travel if it were published here: by the keys of its constants, to their rendezvous, to subscribers.
-        None stands for anything: who would hear of such a pattern is not asked. Raises PeerUnreachable when the overlay cannot say.
+        None stands for anything: who would hear of such a pattern is not asked. Raises PeerUnreachable when the overlay cannot say,
+        LocalError for one of more than MAX_ROUTE_BYTES.
         """
         whole = tuple(item for item in pattern if item is not None)
+        if (size_bytes := total_bytes([whole])) > MAX_ROUTE_BYTES:
+            raise LocalError(f"a tuple of {size_bytes:,} bytes; expected at most {MAX_ROUTE_BYTES:,} to ask for its route")
         fact = whole if len(whole) == len(pattern) else None
         parts = [(place, item) for place, item in enumerate(pattern) if item is not None]
         return TupleRoute(tuple(await asyncio.gather(*(self._route_key(len(pattern), *part, fact) for part in parts))))
@@ -123,8 +132,12 @@ class Inspection:
             told = await self._exchange.ask(holders[0], lambda request: AskLoads(request, alone, [place], fact), Loads)
         except (PeerUnreachable, Refused) as error:
             return structs.replace(found, problem=str(error))
-        heard = tuple(Heard(one.peer.hex(), one.address, one.templates) for one in told.reached)
+        if len(told.loads) != 1:
+            return structs.replace(found, problem=f"it tells {len(told.loads)} loads where one was asked for")
         [load] = told.loads
+        # A peer of an earlier version does not say who would hear of it.
+        known = None if fact is None else told.reached
+        heard = None if known is None else tuple(Heard(one.peer.hex(), one.address, one.templates) for one in known)
         return structs.replace(found, facts=load.facts, templates=load.templates, subscribers=heard, is_cut=told.is_cut)
 
     async def vocabulary(self, most: int = DEFAULT_MOST) -> SpaceVocabulary:
@@ -166,6 +179,7 @@ class Inspection:
     def network(self, number: int | None = None) -> NetworkView:
         """The network of one subscription, or of all. Raises LocalError for a number that there is not, or for too many nodes."""
         made = list(self._subscriptions) if number is None else [self._subscriptions[number]]
+        check_can_be_shown(one.production for one in made)
         seen = graph(self._subscriber.networks(), None if number is None else [one.production for one in made])
         return view_of(seen, (Shown(one.production, one.number, _text(one), tree_of(one.query)) for one in made))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Generic, TypeAlias, TypeVar
 
-from ..background import StartTask, in_turns
+from ..background import DEFECT, StartTask, in_turns
 from ..errors import PeerUnreachable, Refused
 
 AT_ONCE = 10
@@ -33,13 +33,14 @@ class SharedWalk(Generic[Found]):
         self._begin = begin
         self._clock = clock
         self._start_task = start_task
-        self._asking: list[Callable[[Found], None]] = []
+        self._asking: list[tuple[Callable[[Found], None], Callable[[str], None]]] = []
         """Who waits for the end of the walk under way. Limit: ASKING."""
         self._last: Found | None = None
         self._fresh_until_s = 0.0
 
-    def ask(self, tell: Callable[[Found], None]) -> None:
-        """Call ``tell`` with what is found, at once or later. Raises Refused where too many wait already."""
+    def ask(self, tell: Callable[[Found], None], refuse: Callable[[str], None]) -> None:
+        """Call ``tell`` with what is found, at once or later, or ``refuse`` with the reason where the walk fails later. Raises
+        Refused where too many wait already."""
         if len(self._asking) >= ASKING:
             raise Refused(f"{ASKING} questions wait for this peer to count what it holds; ask again in a moment")
         if self._last is not None and self._clock() < self._fresh_until_s:
@@ -53,7 +54,7 @@ class SharedWalk(Generic[Found]):
                 tell(found)
                 return
             self._start_task(self._go_on(walk))
-        self._asking.append(tell)
+        self._asking.append((tell, refuse))
 
     async def _go_on(self, walk: Walk[Found]) -> None:
         begun_s = self._clock()
@@ -61,9 +62,12 @@ class SharedWalk(Generic[Found]):
             async for found in in_turns(walk, self._clock):
                 self._last = found
             self._fresh_until_s = self._clock() + REST * (self._clock() - begun_s)
+            assert self._last is not None, "the walk ends with what it has found"
         finally:
-            asking, self._asking = self._asking, []
-        assert self._last is not None, "the walk ends with what it has found"
-        for tell in asking:
-            with contextlib.suppress(PeerUnreachable):
-                tell(self._last)
+            found, asking, self._asking = self._last, self._asking, []
+            for tell, refuse in asking:
+                with contextlib.suppress(PeerUnreachable):
+                    if found is None:
+                        refuse(DEFECT)
+                    else:
+                        tell(found)

@@ -17,6 +17,7 @@ from ..rendezvous.rendezvous import Rendezvous
 from ..storage.disk.room import Room
 from ..tuples.terms import Tuple
 from ..wire.exchange import Exchange, PeerLink, show
+from ..wire.messages import Failed
 from ..wire.status_messages import Count, PeerStatus
 from .process import memory_bytes
 from .shared_walk import SharedWalk, Walk
@@ -106,7 +107,9 @@ class Status:
 
     def answer(self, link: PeerLink, request: int) -> None:
         """Somebody asks. Raises Refused where too many wait already."""
-        self._counting.ask(lambda figures: link.send(self._status(request, figures)))
+        self._counting.ask(
+            lambda figures: link.send(self._status(request, figures)), lambda problem: link.send(Failed(request, problem))
+        )
 
     def _status(self, request: int, figures: Figures) -> PeerStatus:
         contact, traffic, rendezvous = self._exchange.own.contact, self._exchange.traffic, self._rendezvous

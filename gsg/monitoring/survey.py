@@ -65,6 +65,6 @@ async def _answer_of(link: PeerLink, asked: asyncio.Future[Answer], wanted: type
         if asked.done() and asked.exception() is None and isinstance(told := asked.result(), PeerStatus):
             version = told.version or "an unknown one"
             raise RemoteError(
-                f"it does not know this question, as its version ({version}) is an earlier one: start it anew with this one"
+                f"it is of version {version} and does not know this question: start it anew with that of this peer"
             ) from None
         raise

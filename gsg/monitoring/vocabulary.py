@@ -23,6 +23,7 @@ from ..tuples.features import HOME, Interval, Key
 from ..tuples.long_constants import constant_text
 from ..tuples.terms import Tuple
 from ..wire.exchange import Exchange, PeerLink
+from ..wire.messages import Failed
 from ..wire.status_messages import MOST_CONSTANTS, ArityCount, AskStatus, ConstantCount, SilentPeer, Vocabulary
 from .shared_walk import SharedWalk, Walk
 from .survey import ask_for
@@ -143,7 +144,7 @@ class OwnVocabulary:
             constants = found.constants[: max(0, asked.vocabulary)]
             link.send(msgspec.structs.replace(found, request=asked.request, constants=constants))
 
-        self._counting.ask(tell)
+        self._counting.ask(tell, lambda problem: link.send(Failed(asked.request, problem)))
 
 
 class SpaceVocabulary(NamedTuple):

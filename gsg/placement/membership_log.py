@@ -29,6 +29,8 @@ UNTOLD = 10_000
 """Peers that came or went and are to be told of; beyond, one is passed over, and the number of those that are known says so."""
 TOLD_AFTER_S = 2.0
 """The log is told so long after a peer came or went, since peers that are started or stopped together are noticed one by one."""
+JOINING_S = 10.0
+"""How long a peer is busy with joining, at most."""
 REST_S = 5.0
 """How long after a line the next one may come, at the earliest."""
 SHOWN = 3
@@ -99,11 +101,17 @@ class MembershipLog:
             self._untold.pop(contact.id, None)
 
     def note_suspected(self, contact: dht.Contact, is_suspected: bool) -> None:
-        """A peer may be dead, or lives after all. The log is told when that is sure."""
+        """A peer may be dead, or lives after all. The log is told when that is sure. A suspicion of one that came JOINING_S before at
+        most, and is busy with that, is as if it had not been when it is over."""
         if is_suspected:
-            self._note(contact.id, show(contact), "suspected", "it does not answer, and others do not reach it either")
-        else:
-            self._note(contact.id, show(contact), "back", "it answers after all")
+            self._note(contact.id, show(contact), "suspected", "it answers neither this peer nor others that were asked to try")
+            return
+        before, last = ([None, None] + [change for change in self.changes if change.peer == contact.id])[-2:]
+        if before is not None and last is not None and (before.what, last.what) == ("came", "suspected"):
+            if last.at_s - before.at_s < JOINING_S:
+                self.changes.remove(last)
+                return
+        self._note(contact.id, show(contact), "back", "it answers after all")
 
     def note_gone(self, peer: bytes, who: str, how: str, *, level: int, address: str = "") -> None:
         """A peer went. It is told of once, by whatever that was noticed first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from ..errors import Refused
 from ..tuples.features import Load, Template
 from ..tuples.terms import Tuple
 
@@ -34,5 +35,15 @@ class Loads(_Message, tag=6, frozen=True):
 
     request: int
     loads: list[Load]
-    reached: list[TemplatesOf] = []
+    reached: list[TemplatesOf] | None = None
+    """Peers of earlier versions do not say it."""
     is_cut: bool = False
+
+
+def check_positions(asked: AskLoads) -> None:
+    """Raises Refused unless each of the positions is one of the template and of the fact, once: what is answered costs for each."""
+    arity, positions = len(asked.template.pattern), asked.positions
+    if len(positions) > arity or len(set(positions)) < len(positions) or not all(0 <= each < arity for each in positions):
+        raise Refused(f"{len(positions)} positions of a template of {arity} terms; expected each of its own once")
+    if asked.fact is not None and len(asked.fact) != arity:
+        raise Refused(f"a fact of {len(asked.fact)} terms for a template of {arity}; expected as many")

@@ -11,7 +11,9 @@ from ..tuples.terms import MAX_ARITY
 
 MOST_CONSTANTS = 1_000
 """Constants of one answer about the vocabulary; a question for more is answered with so many."""
-_Count = Annotated[int, msgspec.Meta(ge=0)]
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
+"""No more than programs in JavaScript hold exactly; so the sum of a thousand peers fits 64 bits."""
+_Place = Annotated[int, msgspec.Meta(ge=0, le=MAX_ARITY)]
 
 
 class _Message(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -96,8 +98,8 @@ class MembershipChange(_Message, frozen=True):
 class ConstantCount(_Message, frozen=True):
     """What lies under a key: facts that everybody may read, and the templates of subscriptions."""
 
-    arity: _Count
-    position: _Count
+    arity: _Place
+    position: _Place
     constant: ShortTerm
     """Of a long one its hash is known alone (gsg/tuples/long_constants.py)."""
     facts: _Count
@@ -107,7 +109,7 @@ class ConstantCount(_Message, frozen=True):
 class ArityCount(_Message, frozen=True):
     """The tuples of one arity: facts that everybody may read, each once, and the keys under which there are any, or templates."""
 
-    arity: _Count
+    arity: _Place
     facts: _Count
     keys: _Count
 

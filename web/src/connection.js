@@ -41,8 +41,10 @@ export async function logIn(token) {
   if (answer.ok) {
     denied.value = "";
     await open();
+    if (state.value === "locked") denied.value = "This token may publish, and the page needs one that may read as well.";
   } else {
-    denied.value = (await answer.json()).detail;
+    // What follows says how programs show one.
+    denied.value = (await answer.json()).detail.split(";")[0];
   }
 }
 

@@ -27,21 +27,46 @@ export const time = (at) => TIME.format(at);
 /** The last part of an IRI, with its beginning for who points at it. */
 const short = (iri) => iri.replace(/^.*[/#](?=[^/#]+$)/, "");
 
-/** A term, as clients/js gives it: how it is written short, in full, and what kind it is. */
-export function term(value) {
-  if (value === null || value === undefined) return { text: "", full: "not bound", kind: "none" };
-  if (typeof value === "string") return { text: value, full: JSON.stringify(value), kind: "text" };
-  if (typeof value === "boolean") return { text: String(value), full: String(value), kind: "symbol" };
-  if (typeof value === "number" || typeof value === "bigint") return { text: String(value), full: String(value), kind: "number" };
-  if ("iri" in value) return { text: short(value.iri), full: `<${value.iri}>`, kind: "iri" };
-  if ("symbol" in value) return { text: value.symbol, full: `^${value.symbol}`, kind: "symbol" };
-  if ("blank" in value) return { text: `_:${value.blank}`, full: `_:${value.blank}`, kind: "blank" };
-  if ("value" in value) {
-    const what = value.lang ? `@${value.lang}` : `^^<${value.datatype}>`;
-    return { text: value.value, full: `${JSON.stringify(value.value)}${what}`, kind: isNaN(value.value) ? "text" : "number" };
+const XSD = "http://www.w3.org/2001/XMLSchema#";
+/** A text between marks; JSON escapes what GSG script does, and in the same way, but for single quotes. */
+function quoted(text, mark) {
+  const inner = JSON.stringify(text).slice(1, -1);
+  return mark === "'" ? `'${inner.replaceAll('\\"', '"').replaceAll("'", "\\'")}'` : `"${inner}"`;
+}
+
+/** A term as GSG script writes it; null for what it has no notation for. */
+export function written(value) {
+  switch (typeof value) {
+    case "string":
+      return quoted(value, '"');
+    case "bigint":
+    case "number":
+      return String(value);
+    case "boolean":
+      return `"${value}"^^<${XSD}boolean>`;
   }
-  if ("double" in value || typeof value.valueOf() === "number") return { text: String(value.valueOf()), full: String(value), kind: "number" };
-  return { text: JSON.stringify(value), full: JSON.stringify(value), kind: "other" };
+  if (value === null || value === undefined) return null;
+  if ("lexical" in value) return /^[-+]?[\d.]+(e[-+]?\d+)?$/i.test(value.lexical) ? value.lexical : `"${value.lexical}"^^<${XSD}double>`;
+  if ("iri" in value) return `<${value.iri}>`;
+  if ("symbol" in value) return /^[A-Za-z_][\w-]*$/.test(value.symbol) ? `^${value.symbol}` : `^${quoted(value.symbol, "'")}`;
+  if ("blank" in value) return `_:${value.blank}`;
+  if ("value" in value) return `${quoted(value.value, '"')}${value.lang ? `@${value.lang}` : `^^<${value.datatype}>`}`;
+  return null;
+}
+
+/** A term, as clients/js gives it: how it is shown, how it is written in full, and what kind it is. */
+export function term(value) {
+  const full = written(value) ?? (value === null || value === undefined ? "not bound" : JSON.stringify(value));
+  if (value === null || value === undefined) return { text: "", full, kind: "none" };
+  if (typeof value === "string") return { text: value, full, kind: "text" };
+  if (typeof value === "boolean") return { text: String(value), full, kind: "symbol" };
+  if (typeof value === "number" || typeof value === "bigint") return { text: String(value), full, kind: "number" };
+  if ("iri" in value) return { text: short(value.iri), full, kind: "iri" };
+  if ("symbol" in value) return { text: value.symbol, full, kind: "symbol" };
+  if ("blank" in value) return { text: full, full, kind: "blank" };
+  if ("value" in value) return { text: value.value, full, kind: isNaN(value.value) ? "text" : "number" };
+  if (typeof value.valueOf() === "number") return { text: String(value.valueOf()), full, kind: "number" };
+  return { text: full, full, kind: "other" };
 }
 
 /** A number where a term is one, else NaN. */

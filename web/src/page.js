@@ -7,7 +7,7 @@ import { html } from "./html.js";
 import { Log } from "./log/screen.js";
 import { Peers } from "./peers/screen.js";
 import { Query } from "./query/screen.js";
-import { address, route } from "./route.js";
+import { address, latest, route } from "./route.js";
 import { changeScheme, scheme } from "./scheme.js";
 import { Space } from "./space/screen.js";
 import { Subscriptions } from "./subscriptions/screen.js";
@@ -23,7 +23,7 @@ function Locked() {
     <p>It is one of the lines of the file that <code>gsg peer --http-token-file</code> names; with the role <code>read</code> you can look, with <code>publish</code> tell it something.</p>
     <label class="stacked">Token <input name="token" type="password" autocomplete="current-password" required autofocus /></label>
     ${denied.value && html`<p class="problem" role="alert">${denied.value}</p>`}
-    <button class="main">Come in</button>
+    <button class="main">Sign in</button>
   </form>`;
 }
 
@@ -41,11 +41,11 @@ function Frame() {
     <header>
       <span class="name"><svg viewBox="0 0 32 32" aria-hidden="true"><circle cx="16" cy="16" r="11" /><circle cx="16" cy="5" r="4" /><circle cx="25.5" cy="21.5" r="4" /><circle cx="6.5" cy="21.5" r="4" /></svg> Global Semantic Graph</span>
       <nav aria-label="Screens">${Object.entries(SCREENS).map(
-        ([name, [title]]) => html`<a href=${address(name)} aria-current=${name === here ? "page" : null}>${title}</a>`,
+        ([name, [title]]) => html`<a href=${address(name, latest.get(name))} aria-current=${name === here ? "page" : null}>${title}</a>`,
       )}</nav>
       <span class="push"></span>
       <span class=${`state ${state.value === "open" ? "good" : ""}`} role="status">${{ open: "connected", lost: "lost", locked: "locked", connecting: "connecting" }[state.value]}</span>
-      <button class="link" onClick=${changeScheme} title="Colours: as the system, light or dark">${scheme.value}</button>
+      <button class="link" onClick=${changeScheme} title="As the system, light or dark">Colours: ${scheme.value}</button>
     </header>
     <${Banner} />
     <main id="main" tabindex="-1">

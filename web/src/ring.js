@@ -24,9 +24,11 @@ const SHAPES = {
 
 /** Beyond, addresses would stand on each other: they are read by pointing. */
 const MOST_NAMED = 16;
+/** The angle below which names would stand on each other. */
+const NEAR = 0.12;
 
-function Mark({ id, label, is, name = "" }) {
-  const [x, y] = point(id, RADIUS + 13);
+function Mark({ id, label, is, name = "", far = 0 }) {
+  const [x, y] = point(id, RADIUS + 13 + far);
   const anchor = x < CENTRE - 20 ? "end" : x > CENTRE + 20 ? "start" : "middle";
   return html`<g class=${is}><title>${label}</title>${SHAPES[is](point(id))}${name && html`<text x=${x} y=${y + 4} text-anchor=${anchor}>${name}</text>`}</g>`;
 }
@@ -41,6 +43,19 @@ function namesOf(peers) {
 /** How far from the centre each kind bends: what goes between the same peers is not to hide the other. */
 const BENDS = { publish: 0.15, replicate: 0.55, notify: 0.9 };
 
+/** How far out each name stands: of peers that are near each other every next one further. */
+function distances(peers) {
+  const far = new Map();
+  let before = -1;
+  let step = 0;
+  for (const { peer } of [...peers].sort((one, other) => angle(one.peer) - angle(other.peer))) {
+    step = before >= 0 && angle(peer) - before < NEAR ? (step + 1) % 3 : 0;
+    far.set(peer, step * 13);
+    before = angle(peer);
+  }
+  return far;
+}
+
 /** Leaps from one place of the ring to another, one after the other; `step` says how many are there, the last one moving. */
 function Leaps({ leaps, step }) {
   return leaps.slice(0, step).map(({ from, to, kind, label }, at) => {
@@ -48,7 +63,7 @@ function Leaps({ leaps, step }) {
     const [bendX, bendY] = [x1 + x2, y1 + y2].map((sum) => CENTRE + (sum / 2 - CENTRE) * BENDS[kind]);
     const bend = `Q${bendX} ${bendY} ${x2} ${y2}`;
     const d = from === to ? `M${x1} ${y1}m0 -9a9 9 0 1 1 -0.1 0` : `M${x1} ${y1}${bend}`;
-    return html`<path key=${`${at}-${d}`} class=${`leap ${kind} ${at === step - 1 ? "now" : ""}`} d=${d} pathLength="1"><title>${label}</title></path>`;
+    return html`<path key=${`${at}-${d}`} class=${`leap ${kind} ${at === step - 1 ? "now" : ""}`} d=${d} pathLength="1" marker-end="url(#leap-head)"><title>${label}</title></path>`;
   });
 }
 
@@ -57,10 +72,12 @@ function Leaps({ leaps, step }) {
  * between marks, of which `step` are shown.
  */
 export function Ring({ peers, silent, gone = [], keys = [], leaps = [], step = leaps.length }) {
-  const nameOf = namesOf([...peers, ...silent]);
+  const nameOf = namesOf([...peers, ...silent, ...gone]);
+  const far = distances([...peers, ...silent, ...gone]);
   const largest = Math.max(...peers.map(({ share }) => share), 0.000_1);
   return html`<figure class="ring">
     <svg viewBox="-50 0 400 300" role="img" aria-label=${`The ring of keys with ${peers.length} peers${silent.length ? `, ${silent.length} silent` : ""}`}>
+      <defs><marker id="leap-head" viewBox="0 0 8 8" refX="13" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"><path class="leap-head" d="M0 0L8 4L0 8z" /></marker></defs>
       <circle cx=${CENTRE} cy=${CENTRE} r=${RADIUS} class="keys" />
       ${peers.map(({ peer, share, address }) => {
         const [x, y] = point(peer, RADIUS - 12);
@@ -68,9 +85,9 @@ export function Ring({ peers, silent, gone = [], keys = [], leaps = [], step = l
         return html`<line class="share" x1=${x} y1=${y} x2=${inner} y2=${top}><title>${`${address}: ${(share * 100).toFixed(1)} % of the keys`}</title></line>`;
       })}
       <${Leaps} leaps=${leaps} step=${step} />
-      ${gone.map(({ peer, address }) => html`<${Mark} id=${peer} label=${`${address}, gone`} is="gone" />`)}
-      ${peers.map((each, at) => html`<${Mark} id=${each.peer} label=${`${each.address}, ${(each.share * 100).toFixed(1)} % of the keys`} name=${nameOf(each)} is=${at === 0 ? "own" : each.state === "suspected" ? "suspect" : "alive"} />`)}
-      ${silent.map((each) => html`<${Mark} id=${each.peer} label=${`${each.address}, suspect`} name=${nameOf(each)} is="suspect" />`)}
+      ${gone.map(({ peer, address }) => html`<${Mark} id=${peer} label=${`${address}, gone`} name=${nameOf({ address })} far=${far.get(peer)} is="gone" />`)}
+      ${peers.map((each, at) => html`<${Mark} id=${each.peer} label=${`${each.address}, ${(each.share * 100).toFixed(1)} % of the keys`} name=${nameOf(each)} far=${far.get(each.peer)} is=${at === 0 ? "own" : each.state === "suspected" ? "suspect" : "alive"} />`)}
+      ${silent.map((each) => html`<${Mark} id=${each.peer} label=${`${each.address}, suspect`} name=${nameOf(each)} far=${far.get(each.peer)} is="suspect" />`)}
       ${keys.map(({ key, label }) => html`<${Mark} id=${key} label=${label} is="key" />`)}
     </svg>
     <figcaption>

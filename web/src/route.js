@@ -19,8 +19,20 @@ export const address = (screen, parameters = {}) => {
   return `#/${screen}${said ? `?${said}` : ""}`;
 };
 
-/** Change what the screen is shown with, without a step in the history. */
+/** What each screen was shown with last: its link in the frame leads there again. */
+export const latest = new Map();
+route.subscribe(({ screen, parameters }) => latest.set(screen, parameters));
+
+/** Change what the screen is shown with; one step back leads to what it was shown with before. */
 export function remember(parameters) {
-  history.replaceState(null, "", address(route.value.screen, parameters));
+  const before = route.value.parameters;
+  const names = new Set([...Object.keys(before), ...Object.keys(parameters)]);
+  const isSame = [...names].every((name) => before[name] === parameters[name]);
+  const isFirst = Object.keys(before).length === 0;
+  history[isSame || isFirst ? "replaceState" : "pushState"](null, "", address(route.value.screen, parameters));
   route.value = read();
 }
+
+addEventListener("popstate", () => {
+  route.value = read();
+});

@@ -264,8 +264,7 @@ async def _serve(
         ending.started()
         manager.started(peer.vitals.state)
         if http_door is not None and http_options.opens_page:
-            opening = asyncio.create_task(open_page(page_url(http_door.url)))
-            doors.callback(opening.cancel)
+            open_page(page_url(http_door.url))
         await _say_while_serving(printer, [*said, "ready; Ctrl-C stops"], stop)
         manager.stopping()
         await _say_at_last(printer, "stopping: handing over what this peer holds; Ctrl-C again skips that")

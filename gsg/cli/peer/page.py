@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import os
+import threading
 import webbrowser
 from urllib.parse import urlsplit
 
@@ -19,16 +20,22 @@ def page_url(url: str) -> str:
     return f"{parts.scheme}://{host}:{parts.port}/" if host else f"{url}/"
 
 
-async def open_page(url: str) -> None:
-    """Open it, where there is a browser with windows; otherwise say where the page is."""
-    if not await asyncio.to_thread(_open, url):
-        log.warning("no browser with windows was found; the page is at %s", url)
+def open_page(url: str) -> threading.Thread:
+    """Open it in a thread that nobody waits for: some browsers take seconds to answer."""
+    opening = threading.Thread(target=_open, args=(url,), daemon=True)
+    opening.start()
+    return opening
 
 
-def _open(url: str) -> bool:
+def _open(url: str) -> None:
     try:
         browser = webbrowser.get()
-    except webbrowser.Error:
-        return False
-    # A browser of the terminal would take the terminal from the peer, and wait until it is left.
-    return type(browser) is not webbrowser.GenericBrowser and browser.open(url)
+        # One of the terminal would take that from the peer, and wait until it is left: those are neither in the background nor ask
+        # a window to show a page. What BROWSER names was chosen.
+        in_terminal = type(browser) is webbrowser.GenericBrowser or getattr(browser, "background", True) is False
+        in_terminal = in_terminal and "BROWSER" not in os.environ
+        if not in_terminal and browser.open(url):
+            return
+    except (webbrowser.Error, OSError) as error:
+        log.info("no browser: %s", error)
+    log.warning("no browser with windows was found; the page is at %s", url)

@@ -55,7 +55,7 @@ class RouteKeyInJson(Struct, frozen=True):
     holders: list[Holder]
     facts: int | None
     templates: int | None
-    subscribers: tuple[Subscriber, ...]
+    subscribers: tuple[Subscriber, ...] | None
     is_cut: bool
     problem: str
 

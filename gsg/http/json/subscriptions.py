@@ -33,7 +33,7 @@ def ended(services: Services) -> Endpoint:
             number = int(said := request.path_params["number"])
         except ValueError:
             return problem(HTTPStatus.BAD_REQUEST, f"{said!r:.80} is no number of a subscription; GET /subscriptions lists them")
-        who = principal_of(request.scope).name or "whoever may"
+        who = principal_of(request.scope).name or "an administrator"
         try:
             services.peer.registry.end_one(number, LocalError(f"subscription {number} was ended by {who} at this peer"))
         except LocalError as error:

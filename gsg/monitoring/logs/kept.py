@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from .fields import LOGGER, fields, fields_of, unformatted
+from .fields import LOGGER, fields, fields_of, time_text, unformatted
 from .kinds import KindLimit, kind_of
 
 MAX_RECORDS, MAX_BYTES = 500, 256 * 1024
@@ -43,6 +43,8 @@ class LogEntry(msgspec.Struct, frozen=True, omit_defaults=True):
 class LogPage(msgspec.Struct, frozen=True):
     """Records that are kept, the oldest first. Numbers begin at 1 when the process starts."""
 
+    since: str
+    """When this log began (RFC 3339, UTC): where that is another time than before, the process was started again."""
     records: list[LogEntry]
     first: int
     """The number of the oldest one that is kept: those before it are gone. One more than ``last`` where none is kept."""
@@ -55,6 +57,7 @@ class KeptLog(logging.Handler):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(logging.INFO)
+        self._since = time_text(time.time())
         self._clock = clock
         self._limit = KindLimit()
         # Limit: MAX_RECORDS and MAX_BYTES. Guarded by the lock of the handler, as whatever thread may log.
@@ -82,7 +85,7 @@ class KeptLog(logging.Handler):
         try:
             self._tell_of_more(self._clock())
             records = [entry for entry, _ in self._kept if entry.number > after]
-            return LogPage(records, self._last + 1 - len(self._kept), self._last)
+            return LogPage(self._since, records, self._last + 1 - len(self._kept), self._last)
         finally:
             self.release()
 

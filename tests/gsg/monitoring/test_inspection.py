@@ -62,13 +62,15 @@ def test_the_route_of_a_tuple_goes_by_its_keys_to_those_who_would_hear_of_it() -
                 place = key(3, one.position, constant)
                 assert one.key == place.hex()
                 assert one.holders == tuple(sorted((peer.contact for peer in peers), key=lambda each: distance(each.id, place))[:3])
-            heard = {one.constant: [(each.id, each.templates) for each in one.subscribers] for one in route.keys}
+            heard = {one.constant: [(each.id, each.templates) for each in one.subscribers or ()] for one in route.keys}
             assert heard["on"] == [(subscriber.contact.id.hex(), 2)]
             assert heard["a"] + heard["7"] == [(peers[3].contact.id.hex(), 1)]
             assert {one.constant: one.facts for one in route.keys}["on"] == 1
 
+        with pytest.raises(LocalError, match="expected at most 65,536 to ask for its route"):
+            await peers[0].inside.route(("x" * 70_000,))
         [of_pattern] = (await peers[0].inside.route((None, under, None))).keys
-        assert (of_pattern.templates, of_pattern.subscribers) == (1, ())
+        assert (of_pattern.templates, of_pattern.subscribers) == (1, None)
 
     simulate(work, seed=22, size=6)
 

@@ -12,7 +12,7 @@ from dht.simnet import SimNet, run
 from gsg import Peer
 from gsg.http.websocket.session import report
 
-SILENT = "it does not answer, and others do not reach it either"
+SILENT = "it answers neither this peer nor others that were asked to try"
 
 
 def changes(peer: Peer, about: Peer) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ import gsg.monitoring.vocabulary
 from dht.simnet import SimNet
 from gsg import LocalError, Peer, Symbol
 from gsg.monitoring.status import Status
+from gsg.monitoring.version import __version__
 from gsg.monitoring.vocabulary import KEYS, MostFacts, vocabulary_of
 from gsg.tuples.long_constants import Hashed, constant_text
 from gsg.wire.exchange import PeerLink
@@ -142,7 +143,7 @@ def test_a_peer_of_an_earlier_version_is_named_with_the_reason_and_keeps_its_lin
         assert [(one.peer, one.why) for one in silent] == [
             (
                 old.contact.id,
-                "it does not know this question, as its version (0.2.0) is an earlier one: start it anew with this one",
+                f"it is of version {__version__} and does not know this question: start it anew with that of this peer",
             )
         ]
         assert asking._parts.exchange.links() == links

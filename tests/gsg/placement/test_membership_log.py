@@ -182,6 +182,9 @@ def test_what_the_log_passes_over_is_noted_and_the_oldest_goes() -> None:
         said.log.note_came(contact(1))
         said.log.note_suspected(contact(2), True)
         said.log.note_suspected(contact(2), False)
+        said.log.note_came(contact(3))
+        said.log.note_suspected(contact(3), True)
+        said.log.note_suspected(contact(3), False)
         noted = [(one.peer, one.what, one.why) for one in said.log.changes]
         for number in range(NOTED):
             said.log.note_came(contact(10 + number))
@@ -189,8 +192,9 @@ def test_what_the_log_passes_over_is_noted_and_the_oldest_goes() -> None:
         assert noted == [
             (contact(1).id, "went", "it does not answer"),
             (contact(1).id, "back", "it answers again, and was gone: it does not answer"),
-            (contact(2).id, "suspected", "it does not answer, and others do not reach it either"),
+            (contact(2).id, "suspected", "it answers neither this peer nor others that were asked to try"),
             (contact(2).id, "back", "it answers after all"),
+            (contact(3).id, "came", "it answers"),
         ]
         assert (len(said.log.changes), said.log.changes[0].peer) == (NOTED, contact(10).id)
 

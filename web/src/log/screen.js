@@ -17,22 +17,32 @@ const problem = signal("");
 const least = signal("INFO");
 const wanted = signal("");
 
+/** When the log began whose records are here: a peer that was started again begins another. */
+let since = "";
+let isAsking = false;
+
 async function ask() {
-  const after = records.value.at(-1)?.number ?? 0;
+  if (isAsking) return;
+  isAsking = true;
   try {
+    const after = records.value.at(-1)?.number ?? 0;
     const answer = await fetch(`/log?after=${after}`, { headers: { accept: "application/json" } });
     const told = await answer.json();
     if (!answer.ok) throw new Error(told.detail);
     problem.value = "";
-    if (told.last < after) {
-      // The peer was started again, and counts from one again.
+    if (told.since !== since) {
+      since = told.since;
       records.value = [];
-      return;
+      missed.value = 0;
+      // Of another log the numbers were others'; whoever asked for all of it has it.
+      if (after) return;
     }
     if (after && told.first > after + 1) missed.value += told.first - after - 1;
     if (told.records.length) records.value = [...records.value, ...told.records].slice(-MOST);
   } catch (error) {
     problem.value = error.message;
+  } finally {
+    isAsking = false;
   }
 }
 
@@ -54,7 +64,7 @@ export function Log() {
       <span class="quiet" role="status">${number(shown.length)} of ${number(records.value.length)} records</span>
     </div>
     ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
-    ${missed.value > 0 && html`<p class="note">${number(missed.value)} records went by faster than they were asked for.</p>`}
+    ${missed.value > 0 && html`<p class="note">${number(missed.value)} records were gone before they were asked for.</p>`}
     ${shown.length === 0 && !problem.value
       ? html`<p class="empty">No such record. What the peer says at INFO and above appears here, the newest first.</p>`
       : html`<ol class="records">${shown.map(

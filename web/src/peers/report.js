@@ -14,31 +14,38 @@ export const report = signal({ peers: [], silent: [], membership: [] });
 export const error = signal(null);
 /** By peer, the latest rates of what it counts, oldest first: `{ published, matched, sent_messages }`. */
 export const rates = signal(new Map());
-/** By peer, what its counters said when the page first asked: what has grown since then is news. */
+/** By peer, what its counters said when the page first heard of it: what has grown since then is news. */
 const first = new Map();
+/** By peer, what it said last, and when. */
+const last = new Map();
 
-let before = new Map();
-
-function learn(peers, now) {
+function learn(peers, silent, now) {
   const histories = new Map();
   for (const each of peers) {
-    const last = before.get(each.peer);
+    const before = last.get(each.peer);
     const history = rates.value.get(each.peer) ?? [];
-    if (!last || last.each.started_s !== each.started_s) first.set(each.peer, each.counts);
+    if (!before || before.each.started_s !== each.started_s) first.set(each.peer, each.counts);
     else {
-      const a_second = (name) => ((each[name] - last.each[name]) * 1_000) / (now - last.now);
-      history.push({ published: a_second("published"), matched: a_second("matched"), sent_messages: a_second("sent_messages") });
+      const aSecond = (name) => ((each[name] - before.each[name]) * 1_000) / (now - before.now);
+      history.push({ published: aSecond("published"), matched: aSecond("matched"), sent_messages: aSecond("sent_messages") });
     }
     histories.set(each.peer, history.slice(-POINTS));
+    last.set(each.peer, { each, now });
   }
-  before = new Map(peers.map((each) => [each.peer, { each, now }]));
+  const known = new Set([...peers, ...silent].map(({ peer }) => peer));
+  for (const peer of last.keys()) {
+    if (!known.has(peer)) {
+      last.delete(peer);
+      first.delete(peer);
+    }
+  }
   rates.value = histories;
 }
 
 async function ask() {
   try {
     const told = await client.value.ask({ type: "ask_report" });
-    learn(told.peers, performance.now());
+    learn(told.peers, told.silent, performance.now());
     report.value = told;
     error.value = null;
   } catch (problem) {
@@ -57,3 +64,10 @@ export function useReport() {
 
 /** How much a counter of a peer has grown since the page first asked. */
 export const grown = (each, name) => (each.counts[name] ?? 0) - (first.get(each.peer)?.[name] ?? 0);
+
+/** Those that went and are not back, from what is told of who came and went. */
+export function goneOf(changes = [], peers = []) {
+  const last = new Map(changes.map((each) => [each.peer, each]));
+  for (const { peer } of peers) last.delete(peer);
+  return [...last.values()].filter(({ what }) => what === "went");
+}

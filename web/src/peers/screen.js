@@ -8,7 +8,7 @@ import { html } from "../html.js";
 import { Ring } from "../ring.js";
 import { readPattern } from "../space/tuples.js";
 import { Needs } from "./needs.js";
-import { error, rates, report, useReport } from "./report.js";
+import { error, goneOf, rates, report, useReport } from "./report.js";
 
 const found = signal([]);
 const problem = signal("");
@@ -67,13 +67,6 @@ function Membership({ changes }) {
   </section>`;
 }
 
-/** Those that went and are not back, from what is told of who came and went. */
-export function goneOf(changes = [], peers = []) {
-  const last = new Map(changes.map((each) => [each.peer, each]));
-  for (const { peer } of peers) last.delete(peer);
-  return [...last.values()].filter(({ what }) => what === "went");
-}
-
 export function Peers() {
   useReport();
   const { peers, silent, membership } = report.value;
@@ -81,7 +74,7 @@ export function Peers() {
   const gone = goneOf(membership, peers);
   return html`<div class="peers">
     <h1>${count(peers.length, "peer")}</h1>
-    ${error.value && html`<p class="problem">${error.value.message}</p>`}
+    ${error.value && html`<p class="problem" role="alert">${error.value.message}</p>`}
     ${silent.length > 0 && html`<ul class="warn">${silent.map(({ address, why }) => html`<li><code>${address}</code> is suspect: ${why}</li>`)}</ul>`}
     <div class="beside">
       <${Ring} peers=${peers} silent=${silent} gone=${gone} keys=${found.value.map(({ key, constant, position }) => ({ key, label: `key of ${constant} at position ${position}` }))} />

@@ -8,12 +8,14 @@ import { html } from "../html.js";
 import { isDark } from "../scheme.js";
 
 const HEIGHT_PX = 280;
+/** The shortest time that is drawn: of one moment there would be no line, but years. */
+const LEAST_S = 10;
 /** Lines that are told apart: each has a colour of its own, and every other one is dashed. */
 const COLOURS = ["--blue", "--orange", "--green", "--purple"];
 const MOST_LINES = 8;
 
 /** `{ name, points }` of each line, those with the most points first; points are [seconds, value, row]. */
-export function linesOf(points, by) {
+function linesBy(points, by) {
   if (!by) return [{ name: "", points }];
   const found = new Map();
   for (const point of points) {
@@ -39,9 +41,11 @@ export function Chart({ running }) {
   const names = [...series.keys()];
   const others = running.variables.value;
   const [chosen, choose] = useState(null);
-  const [by, group] = useState("");
+  const [grouped, group] = useState(null);
   const name = names.includes(chosen) ? chosen : names[0];
-  const all = name ? linesOf(series.get(name), by) : [];
+  // Values of different things in one line would make a zigzag of them.
+  const by = grouped ?? others.find((each) => !series.has(each)) ?? "";
+  const all = name ? linesBy(series.get(name), by) : [];
   const lines = all.slice(0, MOST_LINES);
   // Made anew only where its lines are others, and not for each point.
   const drawn = JSON.stringify([name, by, lines.map((line) => line.name), isDark.value]);
@@ -54,6 +58,7 @@ export function Chart({ running }) {
       {
         width: box.current.clientWidth,
         height: HEIGHT_PX,
+        scales: { x: { range: (_, least, most) => [least, Math.max(most, least + LEAST_S)] } },
         axes: [axis, { ...axis, size: 64 }],
         legend: { live: true },
         series: [

@@ -46,6 +46,9 @@ export class Running {
   #live = null;
   #closed = false;
 
+  /** Whether it was to be asked once, and that is done. */
+  isAnswered = false;
+
   constructor(text, language) {
     this.text = text;
     this.language = language;

@@ -3,7 +3,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { client } from "../connection.js";
+import { client, state as connection } from "../connection.js";
 import { number } from "../format.js";
 import { html } from "../html.js";
 import { remember, route } from "../route.js";
@@ -19,15 +19,29 @@ import { askWhy, askWhyNot, Why } from "./why.js";
 
 const TABS = ["Rows", "Changes", "Chart", "Plan"];
 
-const text = signal(route.value.parameters.q ?? EXAMPLES[0][2]);
-const chosen = signal(route.value.parameters.language ?? "auto");
+const text = signal(EXAMPLES[0][2]);
+const chosen = signal("auto");
 const language = signal("gsg");
 const running = signal(null);
 const tab = signal("Rows");
 const plan = signal({});
 const copied = signal("");
 
+/** What was asked for last, by the address or here: another address asks for something else. */
+let asked = "";
+const askedBy = (query, said) => JSON.stringify([query, said]);
+
+function follow() {
+  const { q, language: said = "auto", watch } = route.value.parameters;
+  if (route.value.screen !== "query" || q === undefined || askedBy(q, said) === asked) return;
+  text.value = q;
+  chosen.value = said;
+  asked = askedBy(q, said);
+  if (watch) void run({ once: false });
+}
+
 async function run({ once }) {
+  asked = askedBy(text.value, chosen.value);
   await running.value?.stop();
   language.value = chosen.value === "auto" ? languageOf(text.value) : chosen.value;
   remember({ q: text.value, ...(chosen.value === "auto" ? {} : { language: chosen.value }), ...(once ? {} : { watch: "1" }) });
@@ -37,6 +51,7 @@ async function run({ once }) {
   if (once) {
     const unsubscribe = made.state.subscribe((state) => {
       if (state === "up to date") {
+        made.isAnswered = true;
         queueMicrotask(() => unsubscribe());
         void made.stop();
       }
@@ -60,16 +75,19 @@ async function copy(kind) {
   setTimeout(() => (copied.value = ""), 2_000);
 }
 
+const STATES = { making: "starting", ended: "stopped" };
+
 function Counts({ now }) {
   const { plus, minus, events, rows, rate } = now.counts.value;
-  const state = now.state.value;
+  const isLost = connection.value !== "open" && now.state.value !== "ended";
+  const state = isLost ? "lost" : now.state.value;
   return html`<p class="counts" role="status">
-    <span class=${`state ${state === "up to date" ? "good" : ""}`}>${state === "ended" ? "stopped" : state}</span>
-    <span><b>${number(rows)}</b> rows hold</span>
+    <span class=${`state ${state === "up to date" || now.isAnswered ? "good" : ""}`}>${isLost ? "as before the peer was lost" : now.isAnswered ? "answered" : (STATES[state] ?? state)}</span>
+    <span><b>${number(rows)}</b> ${rows === 1 ? "row holds" : "rows hold"}</span>
     <span class="plus"><b>+${number(plus)}</b></span>
     <span class="minus"><b>−${number(minus)}</b></span>
-    ${events > 0 && html`<span class="event"><b>!${number(events)}</b> events</span>`}
-    <span><b>${number(Math.round(rate))}</b> a second</span>
+    ${events > 0 && html`<span class="event"><b>!${number(events)}</b> ${events === 1 ? "event" : "events"}</span>`}
+    ${state === "up to date" && html`<span><b>${number(Math.round(rate))}</b> changes a second</span>`}
   </p>`;
 }
 
@@ -101,19 +119,29 @@ function read(said) {
   return { symbol: typed };
 }
 
+function choose(name) {
+  tab.value = name;
+  if (name === "Plan") void explain();
+  document.getElementById(`tab-${name}`)?.focus();
+}
+
 function Results({ now }) {
   return html`<section class="results" aria-label="Results">
     <${Counts} now=${now} />
     ${now.notices.value.map((notice) => html`<p class="note">${notice.problem ?? "The connection was lost: rows go on from what is true now, and events may have been missed."}</p>`)}
     ${now.warnings.value.map((warning) => html`<p class="warn">${warning}</p>`)}
-    <div class="tabs" role="tablist">
+    <div class="tabs" role="tablist" aria-label="How it is shown" onKeyDown=${(event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (event.key === "Home") choose(TABS[0]);
+      else if (event.key === "End") choose(TABS.at(-1));
+      else if (step) choose(TABS[(TABS.indexOf(tab.value) + step + TABS.length) % TABS.length]);
+    }}>
       ${TABS.map(
-        (name) => html`<button role="tab" aria-selected=${tab.value === name} onClick=${() => {
-          tab.value = name;
-          if (name === "Plan") void explain();
-        }}>${name}</button>`,
+        (name) => html`<button id=${`tab-${name}`} role="tab" aria-selected=${tab.value === name} aria-controls="shown" tabindex=${tab.value === name ? 0 : -1}
+          onClick=${() => choose(name)}>${name}</button>`,
       )}
     </div>
+    <div id="shown" role="tabpanel" aria-labelledby=${`tab-${tab.value}`}>
     ${tab.value === "Rows" && now.state.value !== "making" && html`
       ${now.rows.value.length === 0
         ? now.error.value === null && html`<p class="empty">No row holds. ${now.state.value === "up to date" ? "One that becomes true appears here." : ""}</p>`
@@ -122,6 +150,7 @@ function Results({ now }) {
     ${tab.value === "Changes" && html`<${Feed} running=${now} />`}
     ${tab.value === "Chart" && html`<${Chart} running=${now} />`}
     ${tab.value === "Plan" && html`<${Plan} ...${plan.value} />`}
+    </div>
   </section>`;
 }
 
@@ -129,9 +158,7 @@ export function Query() {
   const now = running.value;
   const error = now?.error.value;
   const watching = now && now.state.value !== "ended";
-  useEffect(() => {
-    if (route.value.parameters.watch && !running.value) void run({ once: false });
-  }, []);
+  useEffect(follow, [route.value]);
   useEffect(() => {
     language.value = chosen.value === "auto" ? languageOf(text.value) : chosen.value;
   }, [text.value, chosen.value]);
@@ -156,7 +183,7 @@ export function Query() {
           ${Object.keys(PREFIXES).map((name) => html`<option value=${name}>${name}</option>`)}
         </select></label>`}
         <label>Language <select value=${chosen.value} onChange=${(event) => (chosen.value = event.currentTarget.value)}>
-          <option value="auto">${`as written (${language.value === "sparql" ? "SPARQL" : "GSG"})`}</option>
+          <option value="auto">${`found out: ${language.value === "sparql" ? "SPARQL" : "GSG"}`}</option>
           <option value="gsg">GSG script</option>
           <option value="sparql">SPARQL</option>
         </select></label>
@@ -164,8 +191,8 @@ export function Query() {
       <${Editor} text=${text} language=${language} problem=${error?.line ? { line: error.line, column: error.column, problem: error.problem ?? error.message } : null} onAsk=${() => run({ once: true })} />
       ${error && html`<p class="problem" role="alert">${error.message}</p>`}
       <div class="bar">
-        <button class="main" onClick=${() => run({ once: false })}>Watch</button>
-        <button onClick=${() => run({ once: true })} title="Ctrl-Enter">Ask once</button>
+        <button class="main" disabled=${connection.value !== "open"} onClick=${() => run({ once: false })}>Watch</button>
+        <button disabled=${connection.value !== "open"} onClick=${() => run({ once: true })} title="Ctrl-Enter">Ask once</button>
         ${watching && html`<button onClick=${() => now.stop()}>Stop</button>`}
         <span class="push"></span>
         <span class="quiet">Copy as</span>

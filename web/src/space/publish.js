@@ -41,6 +41,15 @@ async function load(event) {
   const [file] = event.currentTarget.files;
   if (!file) return;
   const type = GRAPHS[file.name.split(".").at(-1)];
+  try {
+    told.value = { good: `reading ${file.name}…` };
+    await put(file, type);
+  } catch (error) {
+    told.value = { problem: error.message };
+  }
+}
+
+async function put(file, type) {
   if (type) {
     const answer = await fetch("/graph?default", { method: "POST", headers: { "content-type": type }, body: file });
     told.value = answer.ok ? { good: `${file.name} is in the space` } : { problem: (await answer.json()).detail };

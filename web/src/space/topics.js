@@ -18,6 +18,8 @@ const problem = signal("");
 /** `{ name, events, count }` of the topic that is watched. */
 const watched = signal(null);
 let live = null;
+/** Of the latest watch: one that is still being made when another is wanted, or none, is closed when it is there. */
+let turn = 0;
 
 async function ask() {
   try {
@@ -28,6 +30,7 @@ async function ask() {
 }
 
 async function stop() {
+  turn += 1;
   const ended = live;
   live = null;
   watched.value = null;
@@ -36,16 +39,21 @@ async function stop() {
 
 async function watch(name) {
   await stop();
+  const mine = turn;
   problem.value = "";
   watched.value = { name, events: [], count: 0 };
   try {
-    live = await client.value.topic(name).subscribe({
+    const made = await client.value.topic(name).subscribe({
       onEvent: (event) => {
+        if (mine !== turn) return;
         const { events, count } = watched.value;
         watched.value = { name, events: [{ ...event, at: Date.now() }, ...events.slice(0, MOST - 1)], count: count + 1 };
       },
     });
+    if (mine === turn) live = made;
+    else await made.close();
   } catch (error) {
+    if (mine !== turn) return;
     watched.value = null;
     problem.value = error.message;
   }
@@ -76,6 +84,7 @@ export function Topics() {
   return html`<section aria-label="Topics and channel">
     ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
     <h2>Topics</h2>
+    <p class="quiet">Events by name: what is told to a topic goes to those who watch it, or a filter with <code>+</code> for one part and <code>#</code> for all that follow.</p>
     <form class="bar" onSubmit=${(event) => { event.preventDefault(); void watch(new FormData(event.currentTarget).get("topic").trim()); }}>
       <label>Topic or filter <input name="topic" list="topics" required placeholder="house/+/temperature" autocomplete="off" /></label>
       <datalist id="topics">${names.map(([name]) => html`<option value=${name} />`)}</datalist>

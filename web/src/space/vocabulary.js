@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { client } from "../connection.js";
-import { number, term } from "../format.js";
+import { number, term, written } from "../format.js";
 import { html } from "../html.js";
 import { Term } from "../query/table.js";
 import { address } from "../route.js";
@@ -19,7 +19,7 @@ const rates = signal(new Map());
 let before = { at: 0, facts: new Map() };
 const wanted = signal("");
 
-const nameOf = ({ arity, position, constant }) => `${arity} ${position} ${JSON.stringify(constant)}`;
+const nameOf = ({ arity, position, constant, long }) => `${arity} ${position} ${long ?? term(constant).full}`;
 
 async function ask() {
   try {
@@ -37,18 +37,20 @@ async function ask() {
   }
 }
 
-/** The pattern of tuples that have a constant at a position, the rest being variables. */
+/** The pattern of tuples that have a constant at a position, the rest being variables; null for one that cannot be written. */
 export function patternOf({ arity, position, constant }) {
+  const said = written(constant);
+  if (said === null) return null;
   const names = arity === 3 ? ["s", "p", "o"] : Array.from({ length: arity }, (_, at) => `v${at + 1}`);
-  return `(${names.map((name, at) => (at === position ? term(constant).full : `?${name}`)).join(", ")})`;
+  return `(${names.map((name, at) => (at === position ? said : `?${name}`)).join(", ")})`;
 }
 
 /** Everything around an IRI: triples that have it first, and last. */
 const around = (iri) => `SELECT * WHERE {\n  { <${iri}> ?to ?there } UNION { ?from ?by <${iri}> }\n}`;
 
 function Rate({ value }) {
-  if (!value) return html`<td class="figure"></td>`;
-  return html`<td class=${`figure ${value > 0 ? "plus" : "minus"}`}>${value > 0 ? "+" : "−"}${number(Math.abs(Math.round(value * 10) / 10))}</td>`;
+  if (!value) return html`<td class="figure roomy"></td>`;
+  return html`<td class=${`figure roomy ${value > 0 ? "plus" : "minus"}`}>${value > 0 ? "+" : "−"}${number(Math.abs(Math.round(value * 10) / 10))}</td>`;
 }
 
 export function Vocabulary() {
@@ -60,11 +62,11 @@ export function Vocabulary() {
   if (error.value) return html`<p class="problem" role="alert">${error.value.message}</p>`;
   if (!told.value) return html`<p class="empty">Asking all peers…</p>`;
   const { constants, totals, silent } = told.value;
-  const shown = constants.filter(({ constant }) => term(constant).full.toLowerCase().includes(wanted.value.toLowerCase()));
+  const shown = constants.filter(({ constant, long }) => (long ?? term(constant).full).toLowerCase().includes(wanted.value.toLowerCase()));
   return html`<section aria-label="What is there">
-    <p>${totals.length === 0
+    <p>${totals.every(({ facts }) => facts === 0)
       ? "Nothing is in the space yet."
-      : totals.map(({ arity, facts }) => html`<span class="pair"><b>${number(facts)}</b> ${facts === 1 ? "fact" : "facts"} of ${number(arity)} ${arity === 1 ? "term" : "terms"}</span> `)}</p>
+      : totals.filter(({ facts }) => facts > 0).map(({ arity, facts }) => html`<span class="pair"><b>${number(facts)}</b> ${facts === 1 ? "fact" : "facts"} of ${number(arity)} ${arity === 1 ? "term" : "terms"}</span> `)}</p>
     ${silent.length > 0 && html`<p class="warn">Not counted are those of ${silent.map(({ address: at }) => at).join(", ")}, which did not answer.</p>`}
     ${totals.length === 0
       ? html`<p class="empty"><a href=${address("space", { part: "publish" })}>Publish something</a>, and what it is made of is listed here.</p>`
@@ -72,17 +74,17 @@ export function Vocabulary() {
       <label class="bar">Only those with <input type="search" value=${wanted.value} onInput=${(event) => (wanted.value = event.currentTarget.value)} /></label>
       <div class="wide" tabindex="0" role="region" aria-label="Constants">
         <table>
-          <thead><tr><th scope="col">Constant</th><th scope="col" class="figure">Position</th><th scope="col" class="figure">of</th>
-            <th scope="col" class="figure">Facts</th><th scope="col" class="figure">a second</th><th scope="col" class="figure">Templates</th><th scope="col">Look</th></tr></thead>
+          <thead><tr><th scope="col">Constant</th><th scope="col">Position</th>
+            <th scope="col" class="figure">Facts</th><th scope="col" class="figure roomy">Facts/s</th><th scope="col" class="figure roomy">Templates</th><th scope="col">Look</th></tr></thead>
           <tbody>${shown.map((one) => html`<tr key=${nameOf(one)}>
-            <th scope="row"><${Term} value=${one.constant} /></th>
-            <td class="figure">${one.position}</td><td class="figure">${one.arity}</td>
+            <th scope="row">${one.long ? html`<span class="quiet">a long one, ${one.long.slice(0, 40)}…</span>` : html`<${Term} value=${one.constant} />`}</th>
+            <td>${one.position} of ${one.arity}</td>
             <td class="figure">${number(one.facts)}</td><${Rate} value=${rates.value.get(nameOf(one))} />
-            <td class="figure">${number(one.templates)}</td>
-            <td><a href=${address("query", { q: patternOf(one), watch: "1" })}>watch</a>${one.constant?.iri && html` <a href=${address("query", { q: around(one.constant.iri), language: "sparql", watch: "1" })}>around it</a>`}</td>
+            <td class="figure roomy">${number(one.templates)}</td>
+            <td>${patternOf(one) && html`<a href=${address("query", { q: patternOf(one), watch: "1" })}>watch</a>`}${one.constant?.iri && html` <a href=${address("query", { q: around(one.constant.iri), language: "sparql", watch: "1" })}>around it</a>`}</td>
           </tr>`)}</tbody>
         </table>
       </div>
-      <p class="quiet">${constants.length < MOST ? "" : `The ${number(MOST)} with the most facts are listed. `}Positions count from 0; a template is what a subscription waits for.</p>`}
+      <p class="quiet">${constants.length < MOST ? "" : `The ${number(MOST)} with the most facts are listed. `}Positions count from 0: in <code>(kitchen, ^temperature, 21.5)</code>, <code>^temperature</code> is at 1 of 3. A template is what a subscription waits for.</p>`}
   </section>`;
 }

@@ -11,6 +11,7 @@ import { address } from "../route.js";
 
 const ASK_MS = 1_000;
 const LINE_CHARACTERS = 44;
+const LINES = 8;
 const CHARACTER_PX = 7.4;
 const LINE_PX = 17;
 const PAD_PX = 9;
@@ -22,9 +23,13 @@ const chosen = signal(null);
 const moved = signal(new Set());
 let placed = { of: "", nodes: [], edges: [], width: 0, height: 0 };
 
+/** Which subscription's network is shown: an answer of the one before comes too late. */
+let shown = null;
+
 async function ask(subscription) {
   try {
     const told = await client.value.network(subscription);
+    if (subscription !== shown) return;
     const before = new Map(view.value?.nodes.map(({ id, count }) => [id, count]));
     moved.value = new Set(told.nodes.filter(({ id, count }) => before.has(id) && before.get(id) !== count).map(({ id }) => id));
     view.value = told;
@@ -34,8 +39,8 @@ async function ask(subscription) {
   }
 }
 
-/** A text in lines of a node's width, cut at blanks where there are some. */
-export function linesOf(text) {
+/** A text in lines of a node's width, cut at blanks where there are some; what is more than LINES is in the node's name. */
+function wrapped(text) {
   const lines = [];
   for (let word of text.split(" ")) {
     if (lines.length && lines.at(-1).length + word.length < LINE_CHARACTERS) {
@@ -45,7 +50,8 @@ export function linesOf(text) {
     for (; word.length > LINE_CHARACTERS; word = word.slice(LINE_CHARACTERS)) lines.push(word.slice(0, LINE_CHARACTERS));
     lines.push(word);
   }
-  return lines.filter(Boolean);
+  const filled = lines.filter(Boolean);
+  return filled.length <= LINES ? filled : [...filled.slice(0, LINES - 1), `${filled[LINES - 1].slice(0, LINE_CHARACTERS - 1)}…`];
 }
 
 /** Where everything is drawn; asked for again only where the network itself has changed, and not what it holds. */
@@ -54,7 +60,7 @@ function place({ nodes, edges }) {
   if (of === placed.of) return placed;
   const graph = new graphlib.Graph({ multigraph: true }).setGraph({ ranksep: 42, nodesep: 26, marginx: 8, marginy: 8 });
   for (const node of nodes) {
-    const lines = linesOf(node.text);
+    const lines = wrapped(node.text);
     const width = Math.max(node.title.length, 14, ...lines.map(({ length }) => length)) * CHARACTER_PX + 2 * PAD_PX;
     graph.setNode(String(node.id), { lines, width, height: (lines.length + 1 + (node.count !== null)) * LINE_PX + 2 * PAD_PX - 4 });
   }
@@ -104,25 +110,21 @@ function Node({ node, at }) {
   </g>`;
 }
 
-/** A pattern with stars as a query: each star is a variable of its own. */
-const asQuery = (text) => {
-  let at = 0;
-  return text.replace(/(^|[(,]\s*)\*(?=\s*[,)])/g, (_, before) => `${before}?v${(at += 1)}`);
-};
-
 function Chosen({ node }) {
   if (!node) return html`<p class="quiet">Choose a node to read what it does. Counts are asked for every second.</p>`;
   return html`<dl class="chosen">
     <dt>${node.title}</dt>
     <dd>${node.text && html`<code>${node.text}</code>`}</dd>
     ${node.count !== null && html`<dt>holds</dt><dd>${held(node)}${node.bytes > 0 && `, about ${size(node.bytes)}`}</dd>`}
-    ${node.kind === "AlphaMemory" && html`<dd><a href=${address("query", { q: asQuery(node.text), watch: "1" })}>Watch its tuples</a></dd>`}
+    ${node.query && html`<dd><a href=${address("query", { q: node.query, watch: "1" })}>Watch what matches its pattern</a></dd>`}
   </dl>`;
 }
 
 export function Network({ subscription }) {
   useEffect(() => {
+    shown = subscription;
     view.value = null;
+    error.value = null;
     chosen.value = null;
     void ask(subscription);
     const timer = setInterval(() => void ask(subscription), ASK_MS);

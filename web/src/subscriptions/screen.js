@@ -22,24 +22,28 @@ async function ask() {
   }
 }
 
-async function end(number) {
+const refused = signal("");
+
+async function end({ number, client: whose }) {
+  if (!confirm(`End subscription ${number} of ${whose || "this peer’s program"}? Its reader is told that an administrator has ended it.`)) return;
   const answer = await fetch(`/subscriptions/${number}`, { method: "DELETE" });
-  if (!answer.ok) error.value = { message: (await answer.json()).detail };
+  refused.value = answer.ok ? "" : (await answer.json()).detail;
   await ask();
 }
 
 /** The network of one of them; what draws it is loaded when it is first wanted. */
 function Opened({ number }) {
   const [parts, load] = useState(null);
+  const [problem, fail] = useState("");
   useEffect(() => {
-    void import("./network.js").then(load);
+    import("./network.js").then(load, (reason) => fail(`What draws it could not be loaded: ${reason.message}. Load the page again.`));
   }, []);
   const each = held.value.find((one) => one.number === number);
   return html`<div class="subscriptions">
     <p><a href=${address("subscriptions")}>All subscriptions</a></p>
     <h1>Subscription ${number}</h1>
     ${each && html`<p><code>${each.text}</code></p>`}
-    ${parts ? html`<${parts.Network} subscription=${number} />` : html`<p class="empty">Loading…</p>`}
+    ${parts ? html`<${parts.Network} subscription=${number} />` : problem ? html`<p class="problem" role="alert">${problem}</p>` : html`<p class="empty">Loading…</p>`}
   </div>`;
 }
 
@@ -54,6 +58,7 @@ export function Subscriptions() {
   return html`<div class="subscriptions">
     <h1>${count(held.value.length, "subscription")}</h1>
     ${error.value && html`<p class="problem" role="alert">${error.value.message}</p>`}
+    ${refused.value && html`<p class="problem" role="alert">${refused.value}</p>`}
     ${held.value.length === 0
       ? html`<p class="empty">Nobody subscribes at this peer. <a href=${address("query")}>Watch a query</a>, and it is listed here.</p>`
       : html`<div class="wide" tabindex="0" role="region" aria-label="Subscriptions">
@@ -69,7 +74,7 @@ export function Subscriptions() {
                 <td class="text"><code>${each.text}</code>${each.warnings?.map((warning) => html`<p class="warn">${warning}</p>`)}</td>
                 <td class="figure">${number(each.rows)}</td><td class="figure">${number(each.tokens)}</td>
                 <td class="figure">${size(each.own_bytes)}</td><td class="figure">${number(each.sharing)}</td>
-                <td><button class="link" onClick=${() => end(each.number)}>end</button></td>
+                <td><button class="link" onClick=${() => end(each)}>end</button></td>
               </tr>`,
             )}</tbody>
           </table>

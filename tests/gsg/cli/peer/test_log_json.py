@@ -128,7 +128,7 @@ def test_a_peer_keeps_its_log_for_those_who_ask(url: str) -> None:
     with urllib.request.urlopen(f"{url}/log", timeout=END_S) as answer:
         told = json.load(answer)
 
-    assert told.keys() == {"records", "first", "last"}
+    assert told.keys() == {"since", "records", "first", "last"}
     assert told["last"] == told["first"] + len(told["records"]) - 1
 
 

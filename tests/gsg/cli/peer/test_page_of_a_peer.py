@@ -34,28 +34,28 @@ class Window(webbrowser.BackgroundBrowser):
         return True
 
 
-async def test_the_page_is_opened_in_a_browser_with_windows(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_page_is_opened_in_a_browser_with_windows(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     window = Window()
     monkeypatch.setattr(webbrowser, "get", lambda: window)
 
-    await open_page("http://127.0.0.1:1/")
+    open_page("http://127.0.0.1:1/").join()
 
     assert window.shown == ["http://127.0.0.1:1/"]
     assert not caplog.records
 
 
-async def test_a_browser_of_the_terminal_is_not_started_and_the_address_is_said(
+def test_a_browser_of_the_terminal_is_not_started_and_the_address_is_said(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.delenv("BROWSER", raising=False)
+
     def none() -> webbrowser.BaseBrowser:
         raise webbrowser.Error("could not locate runnable browser")
 
-    for found in (lambda: webbrowser.GenericBrowser("w3m"), none):
+    for found in (lambda: webbrowser.GenericBrowser("w3m"), lambda: webbrowser.Elinks("elinks"), none):
         caplog.clear()
         monkeypatch.setattr(webbrowser, "get", found)
-        await open_page("http://127.0.0.1:1/")
+        open_page("http://127.0.0.1:1/").join()
         assert [record.getMessage() for record in caplog.records] == [
             "no browser with windows was found; the page is at http://127.0.0.1:1/"
         ]

@@ -23,6 +23,8 @@ class Shown:
         self.page = page
         self.door = door
         self.console: list[str] = []
+        self.taken: bytes | None = None
+        """A picture, where one had to be taken before what it shows had ended."""
         self.elsewhere: list[str] = []
         """Requests to other origins."""
         page.on("console", lambda said: self.console.append(f"{said.type}: {said.text}"))

@@ -106,11 +106,11 @@ async def test_a_peer_that_asks_for_a_token_is_given_one(tmp_path: Path) -> None
     async with locked_door(tmp_path) as door, page_of(door) as shown:
         await shown.page.goto(f"{door.url}/")
         await shown.page.get_by_label("Token").fill("nonsense-0123456789")
-        await shown.page.get_by_role("button", name="Come in").click()
+        await shown.page.get_by_role("button", name="Sign in").click()
         await shown.page.get_by_text("that is no token of this peer").wait_for()
         shown.console.clear()  # the browser says that this was answered 401
         await shown.page.get_by_label("Token").fill(TOKENS["both"])
-        await shown.page.get_by_role("button", name="Come in").click()
+        await shown.page.get_by_role("button", name="Sign in").click()
         await shown.page.get_by_text("connected", exact=True).wait_for()
 
         await shown.page.goto("about:blank")
@@ -138,6 +138,7 @@ async def test_subscriptions_of_the_peer_are_listed_and_can_be_ended(door: HttpD
         live = await door._peer.subscribe("(?x, ^on, ?y)")
         await shown.open("subscriptions")
         await shown.page.get_by_text("1 subscription", exact=True).wait_for()
+        shown.page.on("dialog", lambda asked: asked.accept())
         await shown.page.get_by_role("button", name="end").click()
         await shown.page.get_by_text("0 subscriptions").wait_for()
 

@@ -26,18 +26,50 @@ async def test_the_constants_of_the_space_are_listed_and_lead_to_what_they_are_i
         await other.insert([(IRI("http://example.org/a#x"), IRI("http://example.org/a#knows"), IRI("http://example.org/a#y"))])
         await shown.open("space")
         on = shown.page.get_by_role("row").filter(has=shown.page.get_by_role("rowheader", name="on", exact=True))
-        await expect(on.get_by_role("cell")).to_have_text(["1", "3", "3", "", "0", "watch"])
+        await expect(on.get_by_role("cell")).to_have_text(["1 of 3", "3", "", "0", "watch"])
 
-        await shown.page.get_by_role("row").filter(has_text="knows").get_by_text("watch").click()
-        await shown.page.get_by_role("row").filter(has_text="y").first.wait_for()
+        rows = shown.page.get_by_role("region", name="Rows that hold")
+        for name, link, cells in (("knows", "watch", ["x", "y", "why"]), ("x", "around it", ["knows", "y", "", "", "why"])):
+            named = shown.page.get_by_role("rowheader", name=name, exact=True)
+            await shown.page.get_by_role("row").filter(has=named).get_by_text(link).click()
+            await expect(rows.get_by_role("cell")).to_have_text(cells)
+            await shown.page.get_by_role("link", name="Space").click()
+            await shown.page.get_by_role("heading", name="The space").wait_for()
+
+
+async def test_one_step_back_leads_to_what_was_watched_before(door: HttpDoor) -> None:
+    await door._peer.insert([("lamp", ON, 7), ("fan", Symbol("in"), "hall")])
+    async with page_of(door) as shown:
+        await shown.watch("(?x, ^on, ?y)")
+        await shown.page.evaluate("location.hash = '#/query?q=' + encodeURIComponent('(?x, ^in, ?y)') + '&watch=1'")
+        rows = shown.page.get_by_role("region", name="Rows that hold")
+        await expect(rows.get_by_role("cell")).to_have_text(["fan", "hall", "why"])
+        await shown.page.go_back()
+        await expect(rows.get_by_role("cell")).to_have_text(["lamp", "7", "why"])
+        await shown.page.get_by_role("link", name="Peers").click()
+        await shown.page.get_by_role("link", name="Query").click()
+        assert "on" in shown.page.url
+
+
+ODD = [
+    *("a \"quoted\" 'text' \\ of\ntwo lines", "5", 5.0, -0.0, 1e300, True, 2**60),
+    *(Symbol("odd 'name'"), Symbol("B1"), IRI("x:y?z=1&w"), "x" * 500),
+]
+
+
+async def test_whatever_a_constant_is_its_link_leads_to_where_it_is(door: HttpDoor) -> None:
+    await door._peer.insert([(number, ON, constant) for number, constant in enumerate(ODD)])
+    async with page_of(door) as shown:
         await shown.open("space")
-        await (
-            shown.page.get_by_role("row")
-            .filter(has=shown.page.get_by_role("rowheader", name="x", exact=True))
-            .get_by_text("around it")
-            .click()
-        )
-        await shown.page.get_by_role("row").filter(has_text="knows").wait_for()
+        of_last = shown.page.get_by_role("row").filter(has_text="2 of 3")
+        await expect(of_last).to_have_count(len(ODD))
+        links = of_last.get_by_role("link", name="watch")
+        await expect(links).to_have_count(len(ODD) - 1)  # of a long text a hash is known
+        for link in [await each.get_attribute("href") for each in await links.all()]:
+            await shown.page.goto("about:blank")
+            await shown.page.goto(f"{door.url}/{link}")
+            await shown.page.get_by_text("up to date", exact=True).wait_for()
+            await expect(shown.page.locator(".counts")).to_contain_text("1 row holds")
 
 
 async def test_the_way_of_a_tuple_ends_at_those_who_would_hear_of_it() -> None:
@@ -65,8 +97,9 @@ async def test_the_network_of_a_subscription_is_drawn_and_its_counts_move() -> N
         await expect(shown.page.get_by_role("button", name="subscription")).to_have_accessible_name(re.compile("1 row$"))
 
         await memory.press("Enter")
-        await shown.page.get_by_text("Watch its tuples").click()
-        await shown.page.get_by_role("row").filter(has_text="a").filter(has_text="b").wait_for()
+        await shown.page.get_by_text("Watch what matches its pattern").click()
+        await shown.page.get_by_text("(?v1, on, ?v3)").wait_for()
+        await expect(shown.page.get_by_role("region", name="Rows that hold").get_by_role("cell")).to_have_text(["a", "b", "why"])
 
 
 async def test_a_key_is_found_on_the_ring_and_a_peer_that_has_gone_is_told_of() -> None:
@@ -91,7 +124,7 @@ async def test_a_figure_of_trouble_that_grows_is_shown_with_what_to_do(door: Htt
     door._peer.counters.add(lambda: [Count("disk_failures", failures)])
     async with page_of(door) as shown:
         await shown.open("peers")
-        await shown.page.get_by_text("Nothing: no figure of trouble").wait_for()
+        await shown.page.get_by_text("Nothing: every peer answers").wait_for()
         failures = 2
         item = shown.page.locator(".needs li")
         await expect(item).to_contain_text("disk_failures 2 at")

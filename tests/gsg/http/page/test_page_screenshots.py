@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 from browsers import needs_browser
 from pages import Shown, page_of
+from playwright.async_api import expect
 
 from gsg import Peer, Symbol
+from gsg.cli import processes
 from gsg.http.door import HttpDoor
 from gsg.monitoring.logs.kept import KeptLog
 
@@ -58,6 +60,17 @@ async def why_not(shown: Shown, other: Peer) -> None:
     await shown.page.get_by_text("nothing is left here").first.wait_for()
 
 
+async def chart(shown: Shown, other: Peer) -> None:
+    await shown.watch("(?room, ^temperature, ?degrees)")
+    for number in range(8):
+        for at, (room, degrees) in enumerate(ROOMS.items()):
+            await other.notify([(Symbol(room), TEMPERATURE, degrees + (number * (at + 2)) % 5 / 2)])
+        counted = shown.page.locator(".counts .event b")
+        await expect(counted).to_have_text(f"!{len(ROOMS) * (number + 1)}")
+    await shown.page.get_by_role("tab", name="Chart").click()
+    await shown.page.locator("canvas").wait_for()
+
+
 async def mistake(shown: Shown, other: Peer) -> None:
     await shown.open("query", q="(?room, ^temperature, ?degrees),\nFILTER ?degres >", watch="1")
     await shown.page.get_by_role("alert").wait_for()
@@ -91,12 +104,19 @@ async def peers(shown: Shown, other: Peer) -> None:
 
 
 async def log(shown: Shown, other: Peer) -> None:
-    await shown.open("log")
-    await shown.page.locator(".records li").first.wait_for()
+    # The log is a process's: those of these peers would be mixed.
+    async with processes.peers(3) as running:
+        await shown.page.goto(f"{running[0].url}/#/log")
+        await shown.page.get_by_text("peers have come").first.wait_for()
+        picture = await shown.page.screenshot(full_page=True)
+        # What a browser says of a peer that has ended is as it should be.
+        await shown.page.goto("about:blank")
+    shown.taken = picture
+    shown.elsewhere.clear()
 
 
 PICTURES: dict[str, Callable[[Shown, Peer], Awaitable[None]]] = {
-    each.__name__: each for each in (query, changes, why, why_not, mistake, space, way, network, peers, log)
+    each.__name__: each for each in (query, changes, chart, why, why_not, mistake, space, way, network, peers, log)
 }
 
 
@@ -119,7 +139,7 @@ async def test_each_screen_can_be_shown(name: str, tmp_path: Path) -> None:
             await first.insert([(Symbol("cellar"), WINDOW, CLOSED)])
             async with page_of(door, viewport={"width": 1280, "height": 820}, reduced_motion="reduce") as shown:
                 await PICTURES[name](shown, other)
-                picture = await shown.page.screenshot(full_page=True)
+                picture = shown.taken or await shown.page.screenshot(full_page=True)
     finally:
         logging.getLogger().removeHandler(handler)
         for logger in loggers:
