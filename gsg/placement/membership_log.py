@@ -101,16 +101,16 @@ class MembershipLog:
             self._untold.pop(contact.id, None)
 
     def note_suspected(self, contact: dht.Contact, is_suspected: bool) -> None:
-        """A peer may be dead, or lives after all. The log is told when that is sure. A suspicion of one that came JOINING_S before at
-        most, and is busy with that, is as if it had not been when it is over."""
+        """A peer may be dead, or lives after all. The log is told when that is sure. A suspicion of one that came JOINING_S before
+        at most is, when it is over, as if it had not been."""
         if is_suspected:
             self._note(contact.id, show(contact), "suspected", "it answers neither this peer nor others that were asked to try")
             return
-        before, last = ([None, None] + [change for change in self.changes if change.peer == contact.id])[-2:]
-        if before is not None and last is not None and (before.what, last.what) == ("came", "suspected"):
-            if last.at_s - before.at_s < JOINING_S:
-                self.changes.remove(last)
-                return
+        match [change for change in self.changes if change.peer == contact.id][-2:]:
+            case [came, suspected] if (came.what, suspected.what) == ("came", "suspected"):
+                if suspected.at_s - came.at_s < JOINING_S:
+                    self.changes.remove(suspected)
+                    return
         self._note(contact.id, show(contact), "back", "it answers after all")
 
     def note_gone(self, peer: bytes, who: str, how: str, *, level: int, address: str = "") -> None:
