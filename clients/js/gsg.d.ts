@@ -228,7 +228,7 @@ export interface Route {
     templates: number | null;
     /** null where it is not known: of a pattern, and where the rendezvous did not say. */
     subscribers: { id: string; address: string; templates: number }[] | null;
-    is_cut: boolean;
+    is_partial: boolean;
     problem: string;
   }[];
 }

@@ -7,7 +7,7 @@ import msgspec
 import dht
 
 
-class Subscriber(msgspec.Struct, frozen=True):
+class RouteSubscriber(msgspec.Struct, frozen=True):
     """A peer that would hear of a tuple, and by how many of its templates."""
 
     id: str
@@ -28,9 +28,9 @@ class RouteKey(msgspec.Struct, frozen=True):
     facts: int | None = None
     """That lie under it at the primary, as are ``templates``; None where that did not answer."""
     templates: int | None = None
-    subscribers: tuple[Subscriber, ...] | None = None
+    subscribers: tuple[RouteSubscriber, ...] | None = None
     """Who would hear of the tuple by this key; None where that is not known: of a pattern, and where the primary did not say."""
-    is_cut: bool = False
+    is_partial: bool = False
     """Whether there are more of them than are named."""
     problem: str = ""
     """Why the primary did not answer."""

@@ -27,7 +27,7 @@ from .expressions.tree import Call, Constant, Expression, Fresh, Name
 _INFIX = {"||", "&&", "=", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "IN", "NOT IN"}
 
 
-_Looked: TypeAlias = tuple[rete.Template[Any], rete.Window | None]  # Any: terms
+_Pattern: TypeAlias = tuple[rete.Template[Any], rete.Window | None]  # Any: terms
 """What a condition looks for, whatever it calls what it finds."""
 
 _MADE_UP: ContextVar[Mapping[str, str]] = ContextVar("_MADE_UP", default=MappingProxyType({}))
@@ -43,14 +43,14 @@ def naming(tree: algebra.Algebra) -> Iterator[None]:
         _MADE_UP.reset(token)
 
 
-_WRITTEN: ContextVar[Mapping[_Looked, rete.Condition]] = ContextVar("_WRITTEN", default=MappingProxyType({}))
+_WRITTEN: ContextVar[Mapping[_Pattern, rete.Condition]] = ContextVar("_WRITTEN", default=MappingProxyType({}))
 
 
 @contextmanager
 def written_as(tree: algebra.Algebra) -> Iterator[None]:
     """While the alpha memories of this tree, and the joins that look into them, are shown by its conditions, with their variables;
     but for those that several of its conditions look into."""
-    found: dict[_Looked, rete.Condition | None] = {}
+    found: dict[_Pattern, rete.Condition | None] = {}
     for condition in conditions_of(tree):
         looked = condition.template, condition.window
         found[looked] = None if looked in found else condition

@@ -17,8 +17,7 @@ from ..explain.drawing import draw
 from ..explain.explain import explain_plan, explain_why, explain_why_not, holding_of, tests_elsewhere, tree_of
 from ..explain.explanations import Candidate, HeldKey, Holding, Plan, Why, WhyNot
 from ..explain.network_view import NetworkView, Shown, check_can_be_shown, view_of
-from ..explain.tuple_route import RouteKey, TupleRoute
-from ..explain.tuple_route import Subscriber as Heard
+from ..explain.tuple_route import RouteKey, RouteSubscriber, TupleRoute
 from ..interleaving import in_thread
 from ..languages import as_long_as, read_query
 from ..languages.notation import part_text
@@ -137,8 +136,8 @@ class Inspection:
         [load] = told.loads
         # A peer of an earlier version does not say who would hear of it.
         known = None if fact is None else told.reached
-        heard = None if known is None else tuple(Heard(one.peer.hex(), one.address, one.templates) for one in known)
-        return structs.replace(found, facts=load.facts, templates=load.templates, subscribers=heard, is_cut=told.is_cut)
+        heard = None if known is None else tuple(RouteSubscriber(one.peer.hex(), one.address, one.templates) for one in known)
+        return structs.replace(found, facts=load.facts, templates=load.templates, subscribers=heard, is_partial=told.is_partial)
 
     async def vocabulary(self, most: int = DEFAULT_MOST) -> SpaceVocabulary:
         """The ``most`` constants under which the most facts lie at all peers, 1,000 at most, and how much there is by arity.

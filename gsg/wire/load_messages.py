@@ -31,13 +31,13 @@ class AskLoads(_Message, tag=5, frozen=True):
 
 
 class Loads(_Message, tag=6, frozen=True):
-    """The load at each position asked about, and whom the fact would reach by them; ``is_cut`` where not all are named."""
+    """The load at each position asked about, and whom the fact would reach by them; ``is_partial`` where not all are named."""
 
     request: int
     loads: list[Load]
     reached: list[TemplatesOf] | None = None
     """Peers of earlier versions do not say it."""
-    is_cut: bool = False
+    is_partial: bool = False
 
 
 def check_positions(asked: AskLoads) -> None:

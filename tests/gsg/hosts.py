@@ -53,7 +53,7 @@ class Host:
         """The share of packets that vanish on the way from it and to it, each way."""
         self.delay_s = 0.0
         """How long they take on its cable, each way."""
-        self.is_cut = False
+        self.is_partial = False
         self.lost = 0
         """Packets from it that vanished."""
         self.card = -1
@@ -140,10 +140,10 @@ class Wires:
                     asyncio.get_running_loop().call_later(delay_s, self._deliver, sender, receiver, packet)
 
     def _is_lost(self, sender: Host, receiver: Host) -> bool:
-        return any(host.is_cut or self._rng.random() < host.loss for host in (sender, receiver))
+        return any(host.is_partial or self._rng.random() < host.loss for host in (sender, receiver))
 
     def _deliver(self, sender: Host, receiver: Host, packet: bytes) -> None:
-        if receiver.card >= 0 and not (sender.is_cut or receiver.is_cut):
+        if receiver.card >= 0 and not (sender.is_partial or receiver.is_partial):
             os.write(receiver.card, packet)
 
 

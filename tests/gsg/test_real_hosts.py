@@ -74,7 +74,7 @@ async def test_a_far_host_and_one_that_was_cut_off_hold_the_answer(five: list[Ho
         await host.ask(lambda peer, part=part: peer.insert(part))  # type: ignore[misc]  # bound now
     await all_hold(answer(before | chain("far", 100)), five)
 
-    lonely.is_cut = True
+    lonely.is_partial = True
     for host in five:
         await until(host, knows(1 if host is lonely else 4))
     await asyncio.gather(
@@ -84,6 +84,6 @@ async def test_a_far_host_and_one_that_was_cut_off_hold_the_answer(five: list[Ho
     )
     await all_hold(answer(chain("far", 100) | apart), five[:-1])
 
-    lonely.is_cut = False
+    lonely.is_partial = False
     await all_hold(answer(chain("far", 100) | apart | alone), five)
     assert far.lost > 0

@@ -239,7 +239,7 @@ def _route(route: TupleRoute) -> RouteInJson:
                 key.facts,
                 key.templates,
                 key.subscribers,
-                key.is_cut,
+                key.is_partial,
                 key.problem,
             )
             for key in route.keys

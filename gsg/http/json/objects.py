@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from ...explain.tuple_route import Subscriber
+from ...explain.tuple_route import RouteSubscriber
 from .terms import SaidInJson
 
 SignText: TypeAlias = Literal["+", "-", "!"]
@@ -55,8 +55,8 @@ class RouteKeyInJson(Struct, frozen=True):
     holders: list[Holder]
     facts: int | None
     templates: int | None
-    subscribers: tuple[Subscriber, ...] | None
-    is_cut: bool
+    subscribers: tuple[RouteSubscriber, ...] | None
+    is_partial: bool
     problem: str
 
 

@@ -65,7 +65,7 @@ class FanOut:
 
     def __init__(self, posting: Posting, room: Room) -> None:
         self._posting = posting
-        self.is_cut = True
+        self.is_partial = True
         self.heads: dict[AnyFeed, dict[PartFeed, None]] = {}
         """The part of each head. Limit: PARTS; the members are bounded as feeds are."""
         self.of_peer: dict[bytes, dict[PartFeed, None]] = {}
@@ -121,7 +121,7 @@ class FanOuts:
     def head_for(self, posting: Posting, subscriber: Subscriber, asked: InsertCondition) -> AnyFeed | None:
         """The head that is to feed a subscriber; None where it is fed directly."""
         fan_out = self.fanned.get(posting)
-        if fan_out is None or not fan_out.is_cut or fan_out.wants_heads or not _is_remote(subscriber):
+        if fan_out is None or not fan_out.is_partial or fan_out.wants_heads or not _is_remote(subscriber):
             return None
         if len(asked.not_by) >= REFUSALS or any(head.subscriber is subscriber for head in fan_out.heads):
             return None
@@ -150,7 +150,7 @@ class FanOuts:
         """A subscriber is fed directly: with so many it is time to cut, or there is one more head."""
         posting, feeds = feed.posting, feed.posting.feeds
         fan_out = self.fanned.get(posting)
-        if fan_out is not None and fan_out.is_cut:
+        if fan_out is not None and fan_out.is_partial:
             if fan_out.wants_heads and self._may_lead(feed, fan_out):
                 fan_out.heads[feed] = {}
         elif len(feeds) > MOST_DIRECT and self.own is not None and len(feeds) >= self._look_at.get(posting, 0):
@@ -181,11 +181,11 @@ class FanOuts:
             fan_out.unfit.discard(feed)
             fan_out.leading.pop(feed, None)
             self._release(fan_out.heads.pop(feed, ()))
-        if fan_out.is_cut and fan_out.subscribers <= DIRECT_AGAIN:
-            fan_out.is_cut = False
+        if fan_out.is_partial and fan_out.subscribers <= DIRECT_AGAIN:
+            fan_out.is_partial = False
             fan_out.heads.clear()
             self._release(list(fan_out.feeds()))
-        if not fan_out.is_cut and not fan_out.member_count:
+        if not fan_out.is_partial and not fan_out.member_count:
             for head in list(fan_out.leading):
                 self._end_lead(fan_out, head)
             fan_out.kept.clear()
@@ -193,7 +193,7 @@ class FanOuts:
 
     def _cut(self, posting: Posting) -> None:
         fan_out = self.fanned[posting] = self.fanned.get(posting) or FanOut(posting, self._room)
-        fan_out.is_cut = True
+        fan_out.is_partial = True
         self.cut += 1
         # A head that has facts feeds those as well who ask for events alone.
         feeds = sorted(posting.feeds, key=lambda feed: type(feed) is not Feed)

@@ -141,11 +141,11 @@ def test_with_few_left_all_are_asked_to_post_again_and_are_served_directly() -> 
 
     for link in members[: len(world.links) - DIRECT_AGAIN - 1]:
         world.conditions.remove_subscriber(link)
-    assert world.fan_out.is_cut
+    assert world.fan_out.is_partial
     world.take()
     world.conditions.remove_subscriber(members[len(world.links) - DIRECT_AGAIN - 1])
 
-    assert not world.fan_out.is_cut
+    assert not world.fan_out.is_partial
     left = DIRECT_AGAIN - len(heads)
     assert len(moved(world.take())) == left
     for link in members[-left:]:

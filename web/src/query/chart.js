@@ -58,13 +58,13 @@ export function Chart({ running }) {
       {
         width: box.current.clientWidth,
         height: HEIGHT_PX,
-        scales: { x: { range: (_, least, most) => [least, Math.max(most, least + LEAST_S)] } },
+        scales: { x: { range: (_, least, most) => [Math.min(least, most - LEAST_S), most] } },
         axes: [axis, { ...axis, size: 64 }],
         legend: { live: true },
         series: [
           { label: "time" },
           ...lines.map((line, at) => ({
-            label: line.name || `?${name}`,
+            label: `${line.name || `?${name}`}${at >= COLOURS.length ? " ┄" : ""}`,
             stroke: colour(COLOURS[at % COLOURS.length]),
             width: 1.5,
             dash: at >= COLOURS.length ? [6, 4] : undefined,

@@ -99,6 +99,8 @@ export class Running {
   #notice(notice) {
     if (notice.type === "up_to_date") {
       this.#show();
+      // What held already is no news.
+      this.#recent = [];
       this.state.value = "up to date";
     } else if (notice.type === "ended") {
       this.#end(notice.error);

@@ -183,7 +183,7 @@ export function Query() {
           ${Object.keys(PREFIXES).map((name) => html`<option value=${name}>${name}</option>`)}
         </select></label>`}
         <label>Language <select value=${chosen.value} onChange=${(event) => (chosen.value = event.currentTarget.value)}>
-          <option value="auto">${`found out: ${language.value === "sparql" ? "SPARQL" : "GSG"}`}</option>
+          <option value="auto">${`detected: ${language.value === "sparql" ? "SPARQL" : "GSG"}`}</option>
           <option value="gsg">GSG script</option>
           <option value="sparql">SPARQL</option>
         </select></label>

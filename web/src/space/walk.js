@@ -67,7 +67,7 @@ export function Walk() {
                   ? " Who would hear of it by this key is not known: its peer is of an earlier version."
                   : key.subscribers.length === 0
                   ? " By this key nobody hears of it."
-                  : html` It goes on to ${key.subscribers.map(({ address, templates }, which) => html`${which ? ", " : ""}<code>${address}</code> (${count(templates, "template")}${key.templates < templates ? ", among them such as have no constant and wait everywhere" : ""})`)}${key.is_cut && " and others"}.`}`}
+                  : html` It goes on to ${key.subscribers.map(({ address, templates }, which) => html`${which ? ", " : ""}<code>${address}</code> (${count(templates, "template")}${key.templates < templates ? ", among them such as have no constant and wait everywhere" : ""})`)}${key.is_partial && " and others"}.`}`}
         </li>`)}
       </ol>
     </div>
