@@ -37,5 +37,5 @@ def _open(url: str) -> None:
         if not in_terminal and browser.open(url):
             return
     except (webbrowser.Error, OSError) as error:
-        log.info("no browser: %s", error)
+        log.debug("no browser: %s", error)
     log.warning("no browser with windows was found; the page is at %s", url)

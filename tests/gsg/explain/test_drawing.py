@@ -142,7 +142,7 @@ def test_a_picture_of_several_subscriptions_says_whose_rows_are_whose_and_names_
 def test_what_nobody_could_read_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gsg.explain.network_view, "MAX_NODES", 3)
 
-    with pytest.raises(LocalError, match="a picture shows at most 3; name a subscription, or a query"):
+    with pytest.raises(LocalError, match="more nodes than a picture shows, 3; name a subscription, or a query"):
         draw_query(parse_query("(?x, ^on, ?y)"))
 
 
