@@ -30,7 +30,7 @@ async function ask(running, row, question, kind) {
 function Reasons({ reasons }) {
   return html`<ul>${reasons.map(
     (reason) => html`<li>
-      ${reason.fact ? html`<code class="fact">${reason.fact}</code> meets <code>${reason.what}</code>` : html`<code>${reason.what}</code> ${reason.said}`}
+      ${reason.fact ? html`<code class="fact">${reason.fact}</code> meets <code>${reason.what}</code>` : html`<code>${reason.what}</code>: ${reason.said}`}
       ${reason.total > 0 && html` <span class="quiet">${number(reason.total)} solutions</span>`}
       ${reason.inner?.map((inner) => html`<${Reasons} reasons=${inner} />`)}
     </li>`,
@@ -41,7 +41,7 @@ function Checks({ check }) {
   const atMost = (count) => (count >= 1_000 ? "1,000 or more" : number(count ?? 0));
   return html`<li class=${check.fails ? "fails" : ""}>
     <code>${check.text}</code>
-    ${check.kind === "condition" && html` <span class="quiet">${atMost(check.alone)} match, ${atMost(check.bound)} with this row</span>`}
+    ${check.kind === "condition" && html` <span class="quiet">${atMost(check.alone)} match, ${atMost(check.bound)} of them with this row;</span>`}
     ${" "}<span class="quiet">${check.unsure ? "too much to look at" : `${atMost(check.left)} left`}</span>
     ${check.fails && html` <strong>← nothing is left here</strong>`}
     ${check.steps?.length > 0 && html`<ul>${check.steps.map((step) => html`<${Checks} check=${step} />`)}</ul>`}
@@ -69,6 +69,7 @@ export function Why() {
       ? html`<p>It holds now.</p>`
       : html`<ul class="because">${told.because.map((each) => html`<li>${each}</li>`)}</ul>
           <h3>What each part of the query leaves of it</h3>
+          <p class="quiet">Each part works on what the parts below it leave.</p>
           <ul class="tree"><${Checks} check=${told.checks} /></ul>
           ${told.notes?.map((note) => html`<p class="note">${note}</p>`)}`)}
     <form method="dialog"><button>Close</button></form>
