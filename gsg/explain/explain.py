@@ -20,7 +20,17 @@ from rete.functions import requirements_of
 from rete.inspect import held_by
 
 from ..errors import LocalError
-from ..languages.notation import alpha_text, condition_text, naming, operator_text, part_text, test_text, tests_of, variable_text
+from ..languages.notation import (
+    alpha_text,
+    condition_text,
+    naming,
+    operator_text,
+    part_text,
+    test_text,
+    tests_of,
+    variable_text,
+    written_as,
+)
 from ..languages.query import Query, enter, refusing_bad_queries
 from ..languages.rows import Row
 from ..tuples.terms import Term, Tuple, n3, show
@@ -330,4 +340,6 @@ def tests_elsewhere(query: Query) -> tuple[str, ...]:
 
     with refusing_bad_queries():
         found = dict.fromkeys(alphas(plan(query.bound().body, lambda _: 0)))
-    return tuple(f"of {alpha_text(alpha)} only tuples that pass come to this peer, and are counted here" for alpha in found)
+    elsewhere = "tuples that do not pass stay at their rendezvous, and may be what this row lacks"
+    with written_as(tree_of(query)):
+        return tuple(f"{alpha_text(alpha)}: {elsewhere}" for alpha in found)

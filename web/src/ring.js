@@ -68,7 +68,7 @@ function Leaps({ leaps, step }) {
 }
 
 /**
- * `peers` and `silent` as a report has them; `gone` are those that went lately; `keys` are `{ key, label }`, `leaps` what moves
+ * `peers` and `silent` as a report has them; `gone` are those that went lately; `keys` are `{ key, holder, label }`, `leaps` what moves
  * between marks, of which `step` are shown.
  */
 export function Ring({ peers, silent, gone = [], keys = [], leaps = [], step = leaps.length }) {
@@ -84,6 +84,10 @@ export function Ring({ peers, silent, gone = [], keys = [], leaps = [], step = l
         const [inner, top] = point(peer, RADIUS - 12 - (LONGEST_PX * share) / largest);
         return html`<line class="share" x1=${x} y1=${y} x2=${inner} y2=${top}><title>${`${address}: ${(share * 100).toFixed(1)} % of the keys`}</title></line>`;
       })}
+      ${keys.map(({ key, holder }) => {
+        const [[x1, y1], [x2, y2]] = [point(key), point(holder)];
+        return html`<line class="held" x1=${x1} y1=${y1} x2=${x2} y2=${y2} />`;
+      })}
       <${Leaps} leaps=${leaps} step=${step} />
       ${gone.map(({ peer, address }) => html`<${Mark} id=${peer} label=${`${address}, gone`} name=${nameOf({ address })} far=${far.get(peer)} is="gone" />`)}
       ${peers.map((each, at) => html`<${Mark} id=${each.peer} label=${`${each.address}, ${(each.share * 100).toFixed(1)} % of the keys`} name=${nameOf(each)} far=${far.get(each.peer)} is=${at === 0 ? "own" : each.state === "suspected" ? "suspect" : "alive"} />`)}
@@ -93,7 +97,7 @@ export function Ring({ peers, silent, gone = [], keys = [], leaps = [], step = l
     <figcaption>
       <span class="own">● this peer</span> <span class="alive">● alive</span>
       ${(silent.length > 0 || peers.some(({ state }) => state === "suspected")) && html`<span class="suspect">▲ suspect</span>`} ${gone.length > 0 && html`<span class="gone">✕ gone</span>`}
-      ${keys.length > 0 && html`<span class="key">◆ key</span>`}
+      ${keys.length > 0 && html`<span class="key">◆┈ key and its rendezvous: the nearest by XOR of ids, not round the ring</span>`}
       <span class="quiet">inner lines: share of the keys</span>
     </figcaption>
   </figure>`;

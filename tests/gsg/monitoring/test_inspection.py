@@ -184,7 +184,7 @@ def test_filters_at_the_rendezvous_are_noted_where_a_row_is_refused() -> None:
 
         assert refused.because == ("of 1 tuple that match (?p, age, ?n) none has the values of the row",)
         assert refused.notes == (
-            "of (*, age, *) with position 2 > 18 only tuples that pass come to this peer, and are counted here",
+            "(?p, age, ?n) with ?n > 18: tuples that do not pass stay at their rendezvous, and may be what this row lacks",
         )
 
     simulate(work, seed=24)

@@ -59,8 +59,8 @@ export function Log() {
   return html`<div class="log">
     <h1>Log</h1>
     <div class="bar">
-      <label>From <select value=${least.value} onChange=${(event) => (least.value = event.currentTarget.value)}>${LEVELS.map((level) => html`<option>${level}</option>`)}</select></label>
-      <label>with <input type="search" value=${wanted.value} onInput=${(event) => (wanted.value = event.currentTarget.value)} /></label>
+      <label>Level at least <select value=${least.value} onChange=${(event) => (least.value = event.currentTarget.value)}>${LEVELS.map((level) => html`<option>${level}</option>`)}</select></label>
+      <label>containing <input type="search" value=${wanted.value} onInput=${(event) => (wanted.value = event.currentTarget.value)} /></label>
       <span class="quiet" role="status">${number(shown.length)} of ${number(records.value.length)} records</span>
     </div>
     ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}

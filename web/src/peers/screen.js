@@ -27,7 +27,7 @@ async function find(event) {
 
 /** A rate's history as a line of its own height; the figure beside it is the latest. */
 function Rate({ history, name, label }) {
-  if (!history?.length) return html`<td class="figure"></td>`;
+  if (!history?.length) return html`<td class="figure"><span class="quiet">measuring…</span></td>`;
   const values = history.map((each) => each[name]);
   const most = Math.max(...values, 1);
   const points = values.map((value, at) => `${(at / Math.max(values.length - 1, 1)) * 80},${20 - (value / most) * 18}`).join(" ");
@@ -62,7 +62,7 @@ function Membership({ changes }) {
   return html`<section aria-labelledby="membership-title">
     <h2 id="membership-title">Who came and went</h2>
     <ol class="membership">${[...changes].reverse().slice(0, 30).map(
-      (each) => html`<li class=${each.what}><time datetime=${each.time}>${time(Date.parse(each.time))}</time> <code>${each.address}</code> ${WORDS[each.what] ?? each.what}${each.why && html` <span class="quiet">${each.why}</span>`}</li>`,
+      (each) => html`<li class=${each.what}><time datetime=${each.time}>${time(Date.parse(each.time))}</time> <code>${each.address}</code> ${WORDS[each.what] ?? each.what}${each.why && html`<span class="quiet">: ${each.why}</span>`}</li>`,
     )}</ol>
   </section>`;
 }
@@ -77,14 +77,14 @@ export function Peers() {
     ${error.value && html`<p class="problem" role="alert">${error.value.message}</p>`}
     ${silent.length > 0 && html`<ul class="warn">${silent.map(({ address, why }) => html`<li><code>${address}</code> is suspect: ${why}</li>`)}</ul>`}
     <div class="beside">
-      <${Ring} peers=${peers} silent=${silent} gone=${gone} keys=${found.value.map(({ key, constant, position }) => ({ key, label: `key of ${constant} at position ${position}` }))} />
+      <${Ring} peers=${peers} silent=${silent} gone=${gone} keys=${found.value.map(({ key, constant, position, holders: [primary] }) => ({ key, holder: primary.id, label: `key of ${constant} at position ${position}` }))} />
       <div class="rest"><${Needs} /><${Keys} /></div>
     </div>
     <h2>How each is</h2>
     <div class="wide" tabindex="0" role="region" aria-label="How each peer is">
         <table>
           <thead><tr>
-            <th scope="col">Address</th><th scope="col" class="figure">Share of keys</th><th scope="col" class="figure">Facts</th>
+            <th scope="col">Address</th><th scope="col" class="figure">Share of keys</th><th scope="col" class="figure">Facts, with copies</th>
             <th scope="col" class="figure">Templates</th><th scope="col" class="figure">Published/s</th>
             <th scope="col" class="figure">Matched/s</th><th scope="col" class="figure">Messages/s</th>
             <th scope="col" class="figure">Memory</th><th scope="col" class="figure">Disk</th><th scope="col" class="figure">Up for</th><th scope="col">Version</th>

@@ -99,6 +99,7 @@ export function Chart({ running }) {
       </select></label>
       ${all.length > MOST_LINES && html`<span class="note">${number(all.length - MOST_LINES)} more lines have fewer points and are not drawn.</span>`}
     </div>
+    <p class="quiet">Points are rows as they became true, and events.</p>
     <div ref=${box} role="img" aria-label=${`?${name} over time, ${number(series.get(name).length)} points`}></div>
   </div>`;
 }

@@ -84,10 +84,10 @@ function Counts({ now }) {
   return html`<p class="counts" role="status">
     <span class=${`state ${state === "up to date" || now.isAnswered ? "good" : ""}`}>${isLost ? "as before the peer was lost" : now.isAnswered ? "answered" : (STATES[state] ?? state)}</span>
     <span><b>${number(rows)}</b> ${rows === 1 ? "row holds" : "rows hold"}</span>
-    <span class="plus"><b>+${number(plus)}</b></span>
-    <span class="minus"><b>−${number(minus)}</b></span>
+    <span class="plus"><b>+${number(plus)}</b> came</span>
+    <span class="minus"><b>−${number(minus)}</b> went</span>
     ${events > 0 && html`<span class="event"><b>!${number(events)}</b> ${events === 1 ? "event" : "events"}</span>`}
-    ${state === "up to date" && html`<span><b>${number(Math.round(rate))}</b> changes a second</span>`}
+    ${state === "up to date" && html`<span><b>${number(Math.round(rate))}</b> changes/s lately</span>`}
   </p>`;
 }
 

@@ -68,10 +68,10 @@ export function Why() {
     ${told && kind === "whyNot" && (told.holds
       ? html`<p>It holds now.</p>`
       : html`<ul class="because">${told.because.map((each) => html`<li>${each}</li>`)}</ul>
+          ${told.notes?.map((note) => html`<p>${note}</p>`)}
           <h3>What each part of the query leaves of it</h3>
           <p class="quiet">Each part works on what the parts below it leave.</p>
-          <ul class="tree"><${Checks} check=${told.checks} /></ul>
-          ${told.notes?.map((note) => html`<p class="note">${note}</p>`)}`)}
+          <ul class="tree"><${Checks} check=${told.checks} /></ul>`)}
     <form method="dialog"><button>Close</button></form>
   </dialog>`;
 }

@@ -37,6 +37,9 @@ async function ask() {
   }
 }
 
+/** Where a constant stands: its pattern with stars, as it can be typed on the screen of peers. */
+const positionOf = ({ arity, position }) => `(${Array.from({ length: arity }, (_, at) => (at === position ? "■" : "*")).join(", ")})`;
+
 /** The pattern of tuples that have a constant at a position, the rest being variables; null for one that cannot be written. */
 export function patternOf({ arity, position, constant }) {
   const said = written(constant);
@@ -74,17 +77,17 @@ export function Vocabulary() {
       <label class="bar">Only those with <input type="search" value=${wanted.value} onInput=${(event) => (wanted.value = event.currentTarget.value)} /></label>
       <div class="wide" tabindex="0" role="region" aria-label="Constants">
         <table>
-          <thead><tr><th scope="col">Constant</th><th scope="col">Position</th>
+          <thead><tr><th scope="col">Constant</th><th scope="col">Pattern</th>
             <th scope="col" class="figure">Facts</th><th scope="col" class="figure roomy">Facts/s</th><th scope="col" class="figure roomy">Templates</th><th scope="col">Look</th></tr></thead>
           <tbody>${shown.map((one) => html`<tr key=${nameOf(one)}>
             <th scope="row">${one.long ? html`<span class="quiet">a long one, ${one.long.slice(0, 40)}…</span>` : html`<${Term} value=${one.constant} />`}</th>
-            <td>${one.position} of ${one.arity}</td>
+            <td><code>${positionOf(one)}</code></td>
             <td class="figure">${number(one.facts)}</td><${Rate} value=${rates.value.get(nameOf(one))} />
             <td class="figure roomy">${number(one.templates)}</td>
             <td>${patternOf(one) && html`<a href=${address("query", { q: patternOf(one), watch: "1" })}>watch</a>`}${one.constant?.iri && html` <a href=${address("query", { q: around(one.constant.iri), language: "sparql", watch: "1" })}>around it</a>`}</td>
           </tr>`)}</tbody>
         </table>
       </div>
-      <p class="quiet">${constants.length < MOST ? "" : `The ${number(MOST)} with the most facts are listed. `}Positions count from 0: in <code>(kitchen, ^temperature, 21.5)</code>, <code>^temperature</code> is at 1 of 3. A template is what a subscription waits for.</p>`}
+      <p class="quiet">${constants.length < MOST ? "" : `The ${number(MOST)} with the most facts are listed. `}■ is where the constant stands; all peers were asked. A template is what a subscription waits for.</p>`}
   </section>`;
 }

@@ -110,11 +110,23 @@ function Node({ node, at }) {
   </g>`;
 }
 
+/** What nodes do, by their classes. */
+const DOES = {
+  AlphaMemory: "The tuples that match a condition, kept for the joins that look into them.",
+  Root: "One empty token, from which the joins begin.",
+  Join: "Extends each token that comes by the tuples that fit it. Its count is of the tokens that came.",
+  Existence: "Lets a token through while its group has no solution (NOT), or has one (EXISTS).",
+  Demand: "The tokens about which a group is asked.",
+  Selection: "Lets through the tokens that pass a FILTER.",
+  Query: "The rows of the answer.",
+};
+
 function Chosen({ node }) {
   if (!node) return html`<p class="quiet">Choose a node to read what it does. Counts are asked for every second.</p>`;
   return html`<dl class="chosen">
     <dt>${node.title}</dt>
     <dd>${node.text && html`<code>${node.text}</code>`}</dd>
+    ${DOES[node.kind] && html`<dd>${DOES[node.kind]}</dd>`}
     ${node.count !== null && html`<dt>holds</dt><dd>${held(node)}${node.bytes > 0 && `, about ${size(node.bytes)}`}</dd>`}
     ${node.query && html`<dd><a href=${address("query", { q: node.query, watch: "1" })}>Watch what matches its pattern</a></dd>`}
   </dl>`;
@@ -148,7 +160,7 @@ export function Network({ subscription }) {
       <span class="negates">▭ NOT, EXISTS, MINUS</span>
       <span class="filters">▭ FILTER</span>
       <span class="ends">▢ rows</span>
-      <span>— tokens</span> <span class="memory">┄ tuples</span> <span class="negates">╌ asked by a negation</span>
+      <span>— tokens: rows that are not complete yet</span> <span class="memory">┄ tuples</span> <span class="negates">╌ asked by a negation</span>
     </p>
     <${Chosen} node=${view.value.nodes.find(({ id }) => id === chosen.value)} />
   </div>`;

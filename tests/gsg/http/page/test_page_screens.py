@@ -26,7 +26,7 @@ async def test_the_constants_of_the_space_are_listed_and_lead_to_what_they_are_i
         await other.insert([(IRI("http://example.org/a#x"), IRI("http://example.org/a#knows"), IRI("http://example.org/a#y"))])
         await shown.open("space")
         on = shown.page.get_by_role("row").filter(has=shown.page.get_by_role("rowheader", name="on", exact=True))
-        await expect(on.get_by_role("cell")).to_have_text(["1 of 3", "3", "", "0", "watch"])
+        await expect(on.get_by_role("cell")).to_have_text(["(*, ■, *)", "3", "", "0", "watch"])
 
         rows = shown.page.get_by_role("region", name="Rows that hold")
         for name, link, cells in (("knows", "watch", ["x", "y", "why"]), ("x", "around it", ["knows", "y", "", "", "why"])):
@@ -61,7 +61,7 @@ async def test_whatever_a_constant_is_its_link_leads_to_where_it_is(door: HttpDo
     await door._peer.insert([(number, ON, constant) for number, constant in enumerate(ODD)])
     async with page_of(door) as shown:
         await shown.open("space")
-        of_last = shown.page.get_by_role("row").filter(has_text="2 of 3")
+        of_last = shown.page.get_by_role("row").filter(has_text="(*, *, ■)")
         await expect(of_last).to_have_count(len(ODD))
         links = of_last.get_by_role("link", name="watch")
         await expect(links).to_have_count(len(ODD) - 1)  # of a long text a hash is known
@@ -81,8 +81,8 @@ async def test_the_way_of_a_tuple_ends_at_those_who_would_hear_of_it() -> None:
             await shown.page.get_by_role("button", name="Which way would it go?").click()
             await shown.page.get_by_text(words).wait_for()
         await expect(shown.page.locator(".steps > li")).to_have_count(3)
-        # By each key from the publisher to the rendezvous, and one copy at the other peer.
-        await expect(shown.page.locator(".leap")).to_have_count(6)
+        # To one rendezvous or both, and from each of these a copy to the other.
+        assert await shown.page.locator(".leap").count() in (2, 4)
 
 
 async def test_the_network_of_a_subscription_is_drawn_and_its_counts_move() -> None:
@@ -143,7 +143,7 @@ async def test_the_log_of_the_peer_is_read_as_it_grows(door: HttpDoor) -> None:
             await shown.page.get_by_text("something came").wait_for()
             log.warning("<b>something</b> is wrong")
             await shown.page.get_by_text("<b>something</b> is wrong").wait_for()
-            await shown.page.get_by_label("From").select_option("WARNING")
+            await shown.page.get_by_label("Level at least").select_option("WARNING")
             await expect(shown.page.get_by_text("something came")).to_have_count(0)
     finally:
         log.setLevel(logging.NOTSET)

@@ -72,7 +72,7 @@ async def chart(shown: Shown, other: Peer) -> None:
 
 
 async def mistake(shown: Shown, other: Peer) -> None:
-    await shown.open("query", q="(?room, ^temperature, ?degrees),\nFILTER ?degres >", watch="1")
+    await shown.open("query", q="(?room, ^temperature, ?degrees),\nFILTER ?degrees >", watch="1")
     await shown.page.get_by_role("alert").wait_for()
 
 
