@@ -82,6 +82,7 @@ async def test_the_way_of_a_tuple_ends_at_those_who_would_hear_of_it() -> None:
             await shown.page.get_by_text(words).wait_for()
         await expect(shown.page.locator(".steps > li")).to_have_count(3)
         # To one rendezvous or both, and from each of these a copy to the other.
+        await expect(shown.page.locator(".leap").nth(1)).to_be_attached()
         assert await shown.page.locator(".leap").count() in (2, 4)
 
 
