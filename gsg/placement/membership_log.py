@@ -91,11 +91,10 @@ class MembershipLog:
         went = self._gone.pop(contact.id, None)
         if went is None:
             self._note(contact.id, show(contact), "came", "it answers")
-        else:
-            self._note(contact.id, show(contact), "back", f"it answers again, and was gone: {went.how}")
-        if went is None:
             self._tell_later(Change(contact.id, named(contact), "has come", "have come", logging.INFO))
-        elif went.told:
+            return
+        self._note(contact.id, show(contact), "back", f"it answers again, and was gone: {went.how}")
+        if went.told:
             self._tell_later(Change(contact.id, named(contact), "is back", "are back", went.level))
         else:
             self._untold.pop(contact.id, None)
