@@ -28,11 +28,11 @@ from pathlib import Path
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from simulations.load_balance.counted_loads import Loads
 
 from benchmarks.machine import machine
 from simulations.engine.spark import session
 from simulations.load_balance.balance import Counter, in_one_thread, on_spark
-from simulations.load_balance.counted_loads import Loads
 from simulations.load_balance.plan import Plan, make_plan, peer_ids
 from simulations.load_balance.strategies import parse
 from simulations.workload.workload import COMMON_MIX, Synthetic

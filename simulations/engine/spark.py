@@ -61,6 +61,16 @@ def check_partitions(partitions: int | None) -> None:
         check_range(partitions, 1, MAX_PARTITIONS, "partitions")
 
 
+def cores_of(spark: SparkSession) -> int:
+    """How many tasks a session runs at one time, as far as it says: the parts into which it cuts what nobody cuts.
+
+    It is asked by a job of a moment: Spark Connect has no SparkContext to be asked.
+    """
+    from pyspark.sql import functions
+
+    return spark.range(MAX_PARTITIONS).select(functions.spark_partition_id().alias("part")).distinct().count()
+
+
 def session(name: str, *, master: str | None = None, partitions: int | None = None) -> SparkSession:
     """The Spark session of this process, made if there is none; a second call gives the first one's.
 

@@ -34,7 +34,7 @@ class MeetingSample:
 
 def sample_meetings(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words, seed: int) -> MeetingSample:
     """A sample that a seed decides. Raises BadParameter where nothing matches."""
-    plan = make_plan(strategy, workload, subscriptions, peers)
+    plan = make_plan(strategy, workload, subscriptions, len(peers))
     sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
     chosen = np.arange(0, len(subscriptions), -(-len(subscriptions) // SAMPLE_SUBSCRIPTIONS))
     tuples, numbers = matching(sample, subscriptions.only(chosen), workload)

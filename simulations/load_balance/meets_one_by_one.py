@@ -60,13 +60,11 @@ class OneByOne:
         self._codes = subscriptions.codes
         self._bounds = subscriptions.bounds
         self._rarest = subscriptions.rarest
-        self._peers = len(plan.peers)
-        templates = sum(int(place.posted.sum()) for place in plan.places)
-        mean = ARITY * workload.tuples / self._peers, (templates + int(plan.pairs[1].sum()) + plan.everywhere) / self._peers
-        self._bearable = bearable_loads(plan.strategy, mean)
+        self._peers = plan.peers
+        self._bearable = bearable_loads(plan.strategy, plan.mean)
         self._popular = bearable_facts(plan.strategy, workload.tuples) if plan.strategy.popular else None
-        self._templates = [np.add.reduceat(place.posted, place.first(place.columns)) for place in plan.places]
-        self._paired = set(plan.pairs[0].tolist())
+        self._templates = [np.add.reduceat(place.met, place.first(place.columns)) for place in plan.places]
+        self._paired = set(plan.pairs.keys.tolist())
 
     def keys_of_tuple(self, codes: tuple[int, ...], at_s: float) -> list[bytes]:
         """The keys that a tuple goes to."""

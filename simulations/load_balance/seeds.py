@@ -17,12 +17,12 @@ from .balance import Outcome
 MAX_SEEDS = 1_000
 
 FIGURES: dict[str, Callable[[Outcome], float]] = {
-    "copies_per_tuple": lambda outcome: int(outcome.loads.tuples.sum()) / outcome.published,
-    "copies_per_subscription": lambda outcome: int(outcome.subscriptions.sum()) / outcome.subscribed,
+    "copies_per_tuple": lambda outcome: outcome.tuples.total / outcome.published,
+    "copies_per_subscription": lambda outcome: outcome.subscriptions.total / outcome.subscribed,
     "max_over_mean": lambda outcome: outcome.spreads()["tuple_load"].max_over_mean,
     "busiest_share_of_tuples": lambda outcome: outcome.busiest_tuples,
-    "peak_tuples": lambda outcome: float(outcome.loads.tuples.max()),
-    "peak_work": lambda outcome: float(outcome.loads.work.max()),
+    "peak_tuples": lambda outcome: float(outcome.tuples.largest),
+    "peak_work": lambda outcome: float(outcome.work.largest),
 }
 """What is kept of each seed, by name."""
 

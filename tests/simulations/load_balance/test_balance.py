@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulations.load_balance.counted_loads import LoadCounter, Loads, SortedKeys
 
 from simulations.engine.ownership import Ownership
 from simulations.engine.results import save_numbers
 from simulations.errors import BadParameter, JobFailed
 from simulations.load_balance import plan as plan_module
 from simulations.load_balance.balance import in_one_thread, on_spark, packed, peers_table, run, unpacked, usual_cut
-from simulations.load_balance.counted_loads import LoadCounter, Loads, SortedKeys
 from simulations.load_balance.meets_one_by_one import OneByOne, check_meetings, matching
 from simulations.load_balance.plan import Plan, expanded, make_plan, peer_ids
 from simulations.load_balance.strategies import STANDARD, parse

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from simulations.load_balance.counted_loads import Loads
 
 from simulations.drawing.marks import DASH_DOTTED, DASHED, DOTTED
 from simulations.engine.findings import Finding
 from simulations.load_balance.balance import Outcome
-from simulations.load_balance.counted_loads import Loads
 from simulations.load_balance.meets_one_by_one import MeetingCheck
 from simulations.load_balance.strategies import STANDARD, parse
 from simulations.load_balance.verdict import findings, groups_said, looks
