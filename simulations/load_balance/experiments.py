@@ -143,7 +143,7 @@ def balance(
     found = Balance(outcomes, over_seeds if request.seeds > 1 else [], left_out)
     save_numbers(out, {}, found.summary(), configuration, others=(PEERS_FOLDER,))
     title("fewer peers, for the report")
-    grown = growths(strategies, len(peers), asked, request.seed, workload, mix, engine.player)
+    grown = growths(outcomes, asked, request.seed, workload, mix, engine.player)
     write_page(out / REPORT, report(outcomes, grown, configuration, found.over_seeds))
     return found
 
@@ -172,29 +172,24 @@ def _grown(case: _GrowthCase) -> list[_GrowthRow]:
     return [_GrowthRow(found["tuples"].largest)]
 
 
-def growths(
-    strategies: Sequence[Strategy], peers: int, asked: int, seed: int, workload: Workload, mix: Mix, player: Player
-) -> list[Growth]:
-    """What the busiest peer gets with fewer peers by each strategy, on a part of the workload."""
+def growths(outcomes: Sequence[Outcome], asked: int, seed: int, workload: Workload, mix: Mix, player: Player) -> list[Growth]:
+    """What the busiest peer gets with fewer peers by each strategy, on a part of the workload, and at the end what it got."""
     if isinstance(workload, Synthetic):
         workload = replace(workload, tuples=min(workload.tuples, GROWTH_TUPLES))
     elif isinstance(workload, Recorded) and workload.tuples > GROWTH_TUPLES:
         workload = workload.thinned(GROWTH_TUPLES)
     subscriptions = workload.subscriptions(min(asked, GROWTH_SUBSCRIPTIONS), mix, seed)
     cases = [
-        _GrowthCase(strategy, workload, subscriptions, Peers(size, seed))
-        for strategy in strategies
-        for size in sorted({10**power for power in range(1, 9) if strategy.replicas <= 10**power < peers} | {peers}, reverse=True)
+        _GrowthCase(outcome.strategy, workload, subscriptions, Peers(size, seed))
+        # The most peers take longest: they come first, so that the end waits for none.
+        for size in (10**power for power in range(8, 0, -1))
+        for outcome in outcomes
+        if outcome.strategy.replicas <= size < outcome.peers
     ]
-    # The most peers take longest: they come first, so that the end waits for none.
-    cases.sort(key=lambda case: len(case.peers), reverse=True)
-    rows = player(Sweep(_GrowthRow, cases, _grown))
-    found = []
-    for strategy in strategies:
-        mine = sorted((len(case.peers), row.busiest) for case, row in zip(cases, rows, strict=True) if case.strategy is strategy)
-        sizes, busiest = zip(*mine, strict=True)
-        found.append(Growth(workload.tuples, sizes, tuple(most / workload.tuples for most in busiest)))
-    return found
+    found: dict[str, list[tuple[int, float]]] = {one.strategy.name: [(one.peers, one.busiest_tuples)] for one in outcomes}
+    for case, row in zip(cases, player(Sweep(_GrowthRow, cases, _grown)), strict=True):
+        found[case.strategy.name].append((len(case.peers), row.busiest / workload.tuples))
+    return [Growth(workload.tuples, *zip(*sorted(points), strict=True)) for points in found.values()]
 
 
 def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, str]:

@@ -46,10 +46,10 @@ def sample_meetings(strategy: Strategy, workload: Workload, subscriptions: Subsc
         drawn = Stream(seed, "pairs").below(len(tuples), 0, SAMPLE_PAIRS)
         tuples, numbers = tuples[drawn], numbers[drawn]
     found, unposted = [], 0
-    for goes_to, posted in OneByOne(plan, workload, subscriptions).meetings(sample, tuples, chosen[numbers]):
+    for meeting in OneByOne(plan, workload, subscriptions).meetings(sample, tuples, chosen[numbers]):
         # One without constants is posted at every peer: no death loses it, so it is no match of this sample.
-        found += [int.from_bytes(key, "big") for key in posted or () if key in goes_to][:1]
-        unposted += posted is None
+        found += [int.from_bytes(key, "big") for key in meeting.keys[:1]]
+        unposted += meeting.lost
     if not found:
         raise BadParameter(f"under the strategy {strategy.name} no match of the sample has a key; ask for more subscriptions")
     keys, matches = np.unique(np.array(found, dtype=np.uint64), return_counts=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What the busiest of so many peers gets, as a share of all tuples; counted over so many tuples."""
+    """What the busiest of so many peers gets, as a share of all tuples; counted over so many tuples, the last point over all."""
 
     tuples: int
     peers: tuple[int, ...]
@@ -108,8 +108,8 @@ def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figu
             grown,
             x="peers (count)",
             y="tuples at the busiest peer (copies per tuple)",
-            caption=f"Growth, over {growths[0].tuples:,} tuples. Down is good; where a curve stays level, more peers do not "
-            "relieve the busiest one.",
+            caption=f"Growth, over {growths[0].tuples:,} tuples, at the end of a line over all. Down is good; where a curve stays "
+            "level, more peers do not relieve the busiest one.",
             **log,
         ),
         figure_of(points, price),
