@@ -9,7 +9,7 @@ must agree, or the program ends with status 1. ``growing`` has ever more tuples,
 tuples, and at most as the logarithm of the peers.
 
 The session is started, and Spark warmed with a small run, before anything is timed. Each strategy is its own kind of work:
-``rarest`` counts constants, ``hot-split`` draws a cell for each tuple, ``composite`` looks up the owners of three new keys for each.
+``rarest`` counts constants, ``hot-split`` draws a cell for each tuple, ``composite`` looks up the owners of three new keys of it.
 """
 
 from __future__ import annotations

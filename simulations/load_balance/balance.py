@@ -9,6 +9,7 @@ itself, writes what each has, and hands over how many have how much. So a result
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -17,7 +18,7 @@ import numpy as np
 
 from ..engine import sweep
 from ..engine.kernels import Whole
-from ..engine.spark import check_partitions, cores_of
+from ..engine.spark import check_partitions, cores_of, shares_files
 from ..engine.spark_progress import Progress, reported_progress, untold
 from ..engine.sweep import Player
 from ..workload.workload import Subscriptions, Workload, chunks_of
@@ -43,6 +44,8 @@ BLOCK_SLOTS = 1 << 14
 BLOCK_SCHEMA = "block long, counts binary"
 REGION_PEERS = 1 << 20
 """Peers of one region at most, where so many regions can be; fewer peers are a region for each core."""
+COLLECTED_PEERS = 1 << 16
+"""Peers of a part that comes through the driver, some 4 MB."""
 LEAST_PEERS = 1 << 14
 """Peers that are worth a region of their own."""
 PEERS_FOLDER = "peers"
@@ -258,10 +261,32 @@ class OnSpark(Engine):
         """Leave what each peer has in a folder, written by the tasks."""
         from pyspark.sql import functions
 
+        if not shares_files(self._spark):
+            self._collect(plan, counts, peers, folder)
+            return
         frame, tasks = self._by_region(plan, counts, peers, lambda loads: peers_table(loads, peers), PEERS_SCHEMA)
         with reported_progress(self._spark, tasks, self._progress):
             named = frame.withColumn("strategy", functions.lit(plan.strategy.name))
             named.write.mode("append").partitionBy("strategy").parquet(f"file:{folder.absolute()}")
+
+    def _collect(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
+        """The same where tasks are on other machines: part by part through the driver, to whose folder they have no way."""
+        import pyarrow
+        from pyarrow import parquet
+
+        def packed_parts(loads: PeerLoads) -> pyarrow.Table:
+            parts = peers_table(loads, peers).to_batches(max_chunksize=COLLECTED_PEERS)
+            return pyarrow.table({"part": [_ipc_of(part) for part in parts]})
+
+        frame, tasks = self._by_region(plan, counts, peers, packed_parts, "part binary")
+        partition = folder / f"strategy={plan.strategy.name}"
+        partition.mkdir(parents=True)
+        writer = None
+        with reported_progress(self._spark, tasks, self._progress), ExitStack() as closing:
+            for row in frame.toLocalIterator():
+                part = pyarrow.ipc.open_stream(row["part"]).read_all()
+                writer = writer or closing.enter_context(parquet.ParquetWriter(partition / "part-0.parquet", part.schema))
+                writer.write_table(part)
 
     def _by_region(
         self,
@@ -281,6 +306,16 @@ class OnSpark(Engine):
                     yield from rows(loads_in(cut[number], plan, counts, peers)).to_batches()
 
         return self._spark.range(0, len(cut), 1, len(cut)).mapInArrow(made, schema), len(cut)
+
+
+def _ipc_of(part: pyarrow.RecordBatch) -> bytes:
+    import pyarrow
+
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, part.schema) as writer:
+        writer.write_batch(part)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
 
 
 def usual_cut(tuples: int, cores: int) -> int:
