@@ -15,9 +15,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..errors import BadParameter, NoSpark, check_range
@@ -66,6 +67,17 @@ def check_partitions(partitions: int | None) -> None:
         check_range(partitions, 1, MAX_PARTITIONS, "partitions")
 
 
+def conf_of(texts: Iterable[str]) -> dict[str, str]:
+    """Settings of Spark as spark-submit has them, each a text KEY=VALUE. Raises BadParameter."""
+    found = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign or not key.startswith("spark."):
+            raise BadParameter(f"--conf {text!r}; expected a setting of Spark such as spark.executor.memory=4g")
+        found[key] = value
+    return found
+
+
 def cores_of(spark: SparkSession) -> int:
     """How many tasks a session runs at one time, as far as it says: the parts into which it cuts what nobody cuts.
 
@@ -76,14 +88,16 @@ def cores_of(spark: SparkSession) -> int:
     return spark.range(MAX_PARTITIONS).select(functions.spark_partition_id().alias("part")).distinct().count()
 
 
-def session(name: str, *, master: str | None = None, partitions: int | None = None) -> SparkSession:
+def session(
+    name: str, *, master: str | None = None, partitions: int | None = None, conf: Mapping[str, str] = MappingProxyType({})
+) -> SparkSession:
     """The Spark session of this process, made if there is none; a second call gives the first one's.
 
     ``master`` is LOCAL where none is said, and under spark-submit the one that it was told; with ``sc://``, or where SPARK_REMOTE
     says one, it is a server of Spark Connect, which is sent our packages. Nothing overrides what Spark was told
-    elsewhere (spark-submit, spark-defaults.conf, a session that is there) but ``master`` and ``partitions``, which is how many a
-    shuffle makes, where they are said. Raises BadParameter for a master that is none, and NoSpark when the extra ``sim`` is not
-    installed, or no Java is found.
+    elsewhere (spark-submit, spark-defaults.conf, a session that is there) but ``master``, ``partitions``, which is how many a
+    shuffle makes, and ``conf``, Spark's own settings, where they are said. Raises BadParameter for a master that is none, and
+    NoSpark when the extra ``sim`` is not installed, or no Java is found.
     """
     submitted = _GATEWAY in os.environ
     if master is None:
@@ -101,7 +115,7 @@ def session(name: str, *, master: str | None = None, partitions: int | None = No
         how = "pip install 'gsg-router[sim]', or in a clone: make .venv/.installed"
         raise NoSpark(f"Spark is not installed ({error}); install the extra: {how}") from None
     if master.startswith(CONNECT):
-        return _connected(name, master)
+        return _connected(name, master, conf)
     # Who has started Java before has said what it should be like; a second session of one Java takes what the first had.
     ours = not submitted and SparkContext._gateway is None
     if ours:
@@ -116,6 +130,8 @@ def session(name: str, *, master: str | None = None, partitions: int | None = No
         builder = builder.master(master)
     if partitions is not None:
         builder = builder.config("spark.sql.shuffle.partitions", str(partitions))
+    for key, value in conf.items():
+        builder = builder.config(key, value)
     try:
         with _undisturbed(), _java_told(defaults_for(master) if ours else {}):
             return builder.getOrCreate()
@@ -123,12 +139,15 @@ def session(name: str, *, master: str | None = None, partitions: int | None = No
         raise NoSpark(f"Spark does not start on {master}: {str(error).splitlines()[0][:300]}") from None
 
 
-def _connected(name: str, server: str) -> SparkSession:
+def _connected(name: str, server: str, conf: Mapping[str, str]) -> SparkSession:
     """A session at a server of Spark Connect, whose workers get our packages. Raises NoSpark."""
     from pyspark.sql import SparkSession
 
     try:
-        started = SparkSession.builder.remote(server).appName(name).getOrCreate()
+        builder = SparkSession.builder.remote(server).appName(name)
+        for key, value in conf.items():
+            builder = builder.config(key, value)
+        started = builder.getOrCreate()
         send_packages(started)
     except Exception as error:  # of grpc, of Spark, or that the packages of pyspark[connect] are not there
         raise NoSpark(f"no session of Spark Connect at {server}: {str(error).splitlines()[0][:300]}") from None

@@ -19,7 +19,7 @@ def test_ctrl_c_ends_a_run_on_spark_at_once_and_nothing_else(monkeypatch: pytest
     before = signal.getsignal(signal.SIGINT)
 
     with click.Context(click.Command("run")):
-        start_spark(lambda title: None, None)
+        start_spark(lambda title: None, None, ())
         signal.raise_signal(signal.SIGINT)
 
     assert ended == [130]
