@@ -1,0 +1,88 @@
+"""The rules of simulations/churn/copies.py once more, for one key at a time and with plain sets: what is to come of them, slowly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from simulations.churn.copies import Transfer
+from simulations.churn.lives import Lives
+
+
+@dataclass
+class Followed:
+    """What has happened to one key; ``moves`` are (at, sender, receiver, whether a crash was the reason)."""
+
+    losses: int = 0
+    lost_on: set[int] = field(default_factory=set)
+    fewer: int = 0
+    late: int = 0
+    missed: int = 0
+    moves: list[tuple[int, int, int, bool]] = field(default_factory=list)
+
+
+def follow(lives: Lives, number: int, key: int, *, replicas: int, transfer: Transfer, day: int) -> Followed:
+    """All events of one key, each life looked at each time."""
+    everyone = range(len(lives))
+    ids, born, died, gone = (column.tolist() for column in (lives.ids, lives.born, lives.died, lives.gone))
+    found = Followed()
+    now = 0
+
+    def distance(peer: int) -> int:
+        return int(ids[peer]) ^ key
+
+    def closest() -> list[int]:
+        return sorted((peer for peer in everyone if born[peer] <= now < gone[peer]), key=distance)[:replicas]
+
+    def alive(peer: int) -> bool:
+        return bool(now < died[peer])
+
+    owners = closest()
+    has = set(owners)
+    due: dict[int, tuple[int, bool]] = {}
+    while now < lives.end:
+        moments = [(at, peer) for times in (born, died, gone) for peer, at in enumerate(times) if at > now]
+        moments += [(at, peer) for peer, (at, _) in due.items()]
+        at, peer = min([*moments, (lives.end, -1)])
+        at = min(at, lives.end)
+        living = {each for each in has if alive(each)}
+        found.fewer += (at - now) * (len(living) < replicas)
+        found.late += (at - now) * (owners[0] not in living)
+        found.missed += (at - now) * living.isdisjoint(owners)
+        now = at
+        if now == lives.end:
+            break
+        crashed = False
+        gives = peer in has and died[peer] == now and bool(lives.ordered[peer])
+        if peer in due and due[peer][0] == now and alive(peer):
+            sender = min((each for each in has if alive(each)), key=distance)
+            found.moves.append((now, sender, peer, due.pop(peer)[1]))
+            has.add(peer)
+        elif gone[peer] == now:
+            crashed = not lives.ordered[peer]
+            has.discard(peer)
+        due = {each: when for each, when in due.items() if alive(each)}
+        before, owners = owners, closest()
+        for each in owners:
+            if each not in before and each not in has:
+                wait = int(transfer.delay(np.array([number]), np.array([each]))[0])
+                due[each] = now + wait, crashed
+        due = {each: when for each, when in due.items() if each in owners and alive(each)}
+        if gives:
+            for each in owners:
+                if alive(each) and each not in has:
+                    found.moves.append((now, peer, each, False))
+                    has.add(each)
+                    due.pop(each, None)
+        if not any(alive(each) for each in has):
+            if living:
+                found.losses += 1
+                found.lost_on.add(now // day)
+            for each in owners:
+                if alive(each):
+                    has.add(each)
+                    due.pop(each, None)
+        if has.issuperset(owners):
+            has.intersection_update(owners)
+    return found
