@@ -40,7 +40,11 @@ WORTH_KEEPING = 0.5
 """Where no more than this share of keys that go together has an event left in a window, the others are put aside."""
 FARTHEST = np.iinfo(np.uint64).max
 
+ARRIVED, LEFT, CRASHED = 0, 1, 2
+"""Why a key goes from one peer to another: the receiver is new, or an owner has left in order, or has crashed."""
+
 Flags = NDArray[np.bool_]
+Reasons = NDArray[np.int8]
 Whole = NDArray[np.int64]
 
 
@@ -65,13 +69,13 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """Keys that went from one peer to another within one window: the numbers of both, and whether a crash was the reason."""
+    """Keys that went from one peer to another within one window: the numbers of both, and why."""
 
     at: Times
     key: Whole
     sender: Whole
     receiver: Whole
-    repairs: Flags
+    reason: Reasons
 
     def __len__(self) -> int:
         return len(self.at)
@@ -116,8 +120,8 @@ class _Rows:
     owner: Flags
     due: Times
     """When an owner that lacks the key is to have it, else NEVER."""
-    repairs: Flags
-    """Whether what is due is due as somebody crashed."""
+    reason: Reasons
+    """Why what is due is due."""
 
     def only(self, rows: Whole | Flags) -> _Rows:
         return _Rows(*(getattr(self, each.name)[rows] for each in fields(self)))
@@ -130,25 +134,25 @@ class _State:
     has: Flags
     owner: Flags
     due: Times
-    repairs: Flags
+    reason: Reasons
 
 
 @dataclass(slots=True)
 class _Log:
     """Moves of one window as they come."""
 
-    columns: list[tuple[Times, Whole, Whole, Whole, Flags]] = field(default_factory=list)
+    columns: list[tuple[Times, Whole, Whole, Whole, Reasons]] = field(default_factory=list)
 
-    def add(self, at: Times, key: Whole, sender: Whole, receiver: Whole, repairs: Flags) -> None:
+    def add(self, at: Times, key: Whole, sender: Whole, receiver: Whole, reason: Reasons) -> None:
         if len(at):
-            self.columns.append((at, key, sender, receiver, repairs))
+            self.columns.append((at, key, sender, receiver, reason))
 
     def moves(self) -> Moves:
         if not self.columns:
             none = np.zeros(0, dtype=np.int64)
-            return Moves(none, none, none, none, none.astype(bool))
-        at, key, sender, receiver, repairs = (np.concatenate(column) for column in zip(*self.columns, strict=True))
-        return Moves(at, key, sender, receiver, repairs)
+            return Moves(none, none, none, none, none.astype(np.int8))
+        at, key, sender, receiver, reason = (np.concatenate(column) for column in zip(*self.columns, strict=True))
+        return Moves(at, key, sender, receiver, reason)
 
 
 class Copies:
@@ -207,7 +211,7 @@ class Copies:
             distance[(lives < 0) | (self._lives.born[lives] > 0)] = FARTHEST
             closest = np.argsort(distance, axis=1, kind="stable")[:, : self._replicas]
             np.put_along_axis(owner[part], closest, np.take_along_axis(distance, closest, 1) != FARTHEST, 1)
-        return _State(owner.copy(), owner, np.full(shape, NEVER), np.zeros(shape, dtype=bool))
+        return _State(owner.copy(), owner, np.full(shape, NEVER), np.zeros(shape, dtype=np.int8))
 
     def _carried(self, state: _State, before: Whole, table: Whole, begin: int) -> _State:
         """The state by the columns of the following window: those that are still there come first, in the same order."""
@@ -223,7 +227,10 @@ class Copies:
             return found
 
         return _State(
-            moved(state.has, False), moved(state.owner, False), moved(state.due, NEVER), moved(state.repairs, False)  # type: ignore[arg-type]  # as they were
+            moved(state.has, False),
+            moved(state.owner, False),
+            moved(state.due, NEVER),
+            moved(state.reason, ARRIVED),  # type: ignore[arg-type]  # as they were
         )
 
     def _distances(self, keys: Words, lives: Whole) -> Words:
@@ -234,8 +241,10 @@ class Copies:
         empty = lives < 0
         distance = self._distances(self._keys[part], lives)
         distance[empty] = FARTHEST
-        born, died, gone = (np.where(empty, NEVER, times[lives]) for times in (self._lives.born, self._lives.died, self._lives.gone))
-        held = (column[part] for column in (state.has, state.owner, state.due, state.repairs))
+        born, died, gone = (
+            np.where(empty, NEVER, times[lives]) for times in (self._lives.born, self._lives.died, self._lives.gone)
+        )
+        held = (column[part] for column in (state.has, state.owner, state.due, state.reason))
         return _Rows(part, np.full(len(part), begin), lives, distance, born, died, gone, *held)
 
     def _advance(self, rows: _Rows, end: int, state: _State, log: _Log) -> None:
@@ -280,7 +289,7 @@ class Copies:
         rows.due[crashed, event[crashed]] = NEVER
         going = np.flatnonzero(active & (leaves | ~(comes | arrives | dies)))
         had = rows.has[going, event[going]]
-        self._remove(rows, going, event, crash=~leaves[going])
+        self._remove(rows, going, event, np.where(leaves[going], LEFT, CRASHED).astype(np.int8))
         self._hand_over(rows, going[had & leaves[going]], event, log)
         self._post_anew(rows, held_before)
         # Whoever is no owner any more lets go of the key when all owners have it.
@@ -295,41 +304,39 @@ class Copies:
         farthest = np.where(rows.owner[crowded], rows.distance[crowded], 0).argmax(1)
         rows.owner[crowded, farthest] = False
         rows.due[crowded, farthest] = NEVER
-        self._await_key(rows, which, column, np.zeros(len(which), dtype=bool))
+        self._await_key(rows, which, column, np.full(len(which), ARRIVED, dtype=np.int8))
 
-    def _await_key(self, rows: _Rows, which: Whole, column: Whole, repairs: Flags) -> None:
+    def _await_key(self, rows: _Rows, which: Whole, column: Whole, reason: Reasons) -> None:
         lacks = ~rows.has[which, column]
         which, column = which[lacks], column[lacks]
         rows.due[which, column] = rows.now[which] + self._transfer.delay(rows.number[which], rows.life[which, column])
-        rows.repairs[which, column] = repairs[lacks]
+        rows.reason[which, column] = reason[lacks]
 
     def _deliver(self, rows: _Rows, which: Whole, event: Whole, log: _Log) -> None:
         """What was due is there, sent by the closest that has it."""
         column = event[which]
         senders = rows.has[which] & (rows.died[which] > rows.now[which, None])
         sender = np.where(senders, rows.distance[which], FARTHEST).argmin(1)
-        log.add(
-            rows.now[which], rows.number[which], rows.life[which, sender], rows.life[which, column], rows.repairs[which, column]
-        )
+        log.add(rows.now[which], rows.number[which], rows.life[which, sender], rows.life[which, column], rows.reason[which, column])
         rows.has[which, column] = True
         rows.due[which, column] = NEVER
 
-    def _remove(self, rows: _Rows, which: Whole, event: Whole, *, crash: Flags) -> None:
+    def _remove(self, rows: _Rows, which: Whole, event: Whole, reason: Reasons) -> None:
         """These are not taken for alive any more: of each key that they owned the next closest peer is an owner."""
         column = event[which]
         rows.has[which, column] = False
         rows.due[which, column] = NEVER
         owned = rows.owner[which, column]
-        which, column, crash = which[owned], column[owned], crash[owned]
+        which, column, reason = which[owned], column[owned], reason[owned]
         rows.owner[which, column] = False
         now = rows.now[which, None]
         free = (rows.born[which] <= now) & (rows.gone[which] > now) & ~rows.owner[which]
         distance = np.where(free, rows.distance[which], FARTHEST)
         following = distance.argmin(1)
         there = distance[np.arange(len(which)), following] != FARTHEST
-        which, following, crash = which[there], following[there], crash[there]
+        which, following, reason = which[there], following[there], reason[there]
         rows.owner[which, following] = True
-        self._await_key(rows, which, following, crash)
+        self._await_key(rows, which, following, reason)
 
     def _hand_over(self, rows: _Rows, which: Whole, event: Whole, log: _Log) -> None:
         """Who leaves in order gives what it has to all owners that lack it."""
@@ -343,7 +350,7 @@ class Copies:
             rows.number[line],
             rows.life[line, event[line]],
             rows.life[line, column],
-            np.zeros(len(line), dtype=bool),
+            np.full(len(line), LEFT, dtype=np.int8),
         )
 
     def _post_anew(self, rows: _Rows, held_before: Flags) -> None:
@@ -360,7 +367,7 @@ class Copies:
 
 def _write(rows: _Rows, state: _State) -> None:
     state.has[rows.number], state.owner[rows.number] = rows.has, rows.owner
-    state.due[rows.number], state.repairs[rows.number] = rows.due, rows.repairs
+    state.due[rows.number], state.reason[rows.number] = rows.due, rows.reason
 
 
 def next_events(rows: _Rows, replicas: int) -> tuple[Whole, Times]:

@@ -55,7 +55,9 @@ class Lifetimes:
         if not LEAST_MEAN_HOURS * 3600 <= self.mean_s < math.inf:
             raise BadParameter(f"lives of {self.mean_s / 3600:g} hours in the mean; expected {LEAST_MEAN_HOURS:g} or more")
         if self.law == "weibull" and not LEAST_SHAPE <= self.shape < math.inf:
-            raise BadParameter(f"a Weibull shape of {self.shape:g}; expected {LEAST_SHAPE:g} or more, of which 1 is the exponential law")
+            raise BadParameter(
+                f"a Weibull shape of {self.shape:g}; expected {LEAST_SHAPE:g} or more, of which 1 is the exponential law"
+            )
         if self.law in ("pareto", "yao") and not 1 < self.shape < math.inf:
             raise BadParameter(f"a Pareto shape of {self.shape:g}; expected more than 1: with less, lives have no mean")
 

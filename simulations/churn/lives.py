@@ -70,9 +70,7 @@ def check_lives(lifetimes: Lifetimes, peers: int, end_s: float) -> None:
         )
 
 
-def live(
-    lifetimes: Lifetimes, *, peers: int, end_s: float, graceful: float, noticed_s: tuple[float, float], seed: int
-) -> Lives:
+def live(lifetimes: Lifetimes, *, peers: int, end_s: float, graceful: float, noticed_s: tuple[float, float], seed: int) -> Lives:
     """All lives of a run that a seed decides. A crash is noticed after a time between the two of ``noticed_s``."""
     end = round(end_s * MICRO)
     entering = round(ENTERING_S * MICRO)

@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simulations.churn.copies import Transfer
+from simulations.churn.copies import ARRIVED, CRASHED, LEFT, Transfer
 from simulations.churn.lives import Lives
 
 
 @dataclass
 class Followed:
-    """What has happened to one key; ``moves`` are (at, sender, receiver, whether a crash was the reason)."""
+    """What has happened to one key; ``moves`` are (at, sender, receiver, why)."""
 
     losses: int = 0
     lost_on: set[int] = field(default_factory=set)
     fewer: int = 0
     late: int = 0
     missed: int = 0
-    moves: list[tuple[int, int, int, bool]] = field(default_factory=list)
+    moves: list[tuple[int, int, int, int]] = field(default_factory=list)
 
 
 def follow(lives: Lives, number: int, key: int, *, replicas: int, transfer: Transfer, day: int) -> Followed:
@@ -40,7 +40,7 @@ def follow(lives: Lives, number: int, key: int, *, replicas: int, transfer: Tran
 
     owners = closest()
     has = set(owners)
-    due: dict[int, tuple[int, bool]] = {}
+    due: dict[int, tuple[int, int]] = {}
     while now < lives.end:
         moments = [(at, peer) for times in (born, died, gone) for peer, at in enumerate(times) if at > now]
         moments += [(at, peer) for peer, (at, _) in due.items()]
@@ -53,26 +53,26 @@ def follow(lives: Lives, number: int, key: int, *, replicas: int, transfer: Tran
         now = at
         if now == lives.end:
             break
-        crashed = False
+        why = ARRIVED
         gives = peer in has and died[peer] == now and bool(lives.ordered[peer])
         if peer in due and due[peer][0] == now and alive(peer):
             sender = min((each for each in has if alive(each)), key=distance)
             found.moves.append((now, sender, peer, due.pop(peer)[1]))
             has.add(peer)
         elif gone[peer] == now:
-            crashed = not lives.ordered[peer]
+            why = LEFT if lives.ordered[peer] else CRASHED
             has.discard(peer)
         due = {each: when for each, when in due.items() if alive(each)}
         before, owners = owners, closest()
         for each in owners:
             if each not in before and each not in has:
                 wait = int(transfer.delay(np.array([number]), np.array([each]))[0])
-                due[each] = now + wait, crashed
+                due[each] = now + wait, why
         due = {each: when for each, when in due.items() if each in owners and alive(each)}
         if gives:
             for each in owners:
                 if alive(each) and each not in has:
-                    found.moves.append((now, peer, each, False))
+                    found.moves.append((now, peer, each, LEFT))
                     has.add(each)
                     due.pop(each, None)
         if not any(alive(each) for each in has):

@@ -39,13 +39,13 @@ def test_all_keys_side_by_side_are_as_one_key_at_a_time(law: str, peers: int, re
     copies, moved = run(lives, keys, replicas=replicas)
 
     found = copies.histories
-    at, key, sender, receiver, repairs = (
-        np.concatenate([getattr(each, name) for each in moved]) for name in ("at", "key", "sender", "receiver", "repairs")
+    at, key, sender, receiver, reason = (
+        np.concatenate([getattr(each, name) for each in moved]) for name in ("at", "key", "sender", "receiver", "reason")
     )
     for number, each in enumerate(keys.tolist()):
         told = follow(lives, number, each, replicas=replicas, transfer=transfer_of(keys), day=DAY)
         mine = key == number
-        moves = zip(at[mine].tolist(), sender[mine].tolist(), receiver[mine].tolist(), repairs[mine].tolist(), strict=True)
+        moves = zip(at[mine].tolist(), sender[mine].tolist(), receiver[mine].tolist(), reason[mine].tolist(), strict=True)
         assert (found.losses[number], found.fewer[number], found.late[number], found.missed[number]) == (
             told.losses,
             told.fewer,
