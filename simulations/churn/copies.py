@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,7 @@ FARTHEST = np.iinfo(np.uint64).max
 ARRIVED, LEFT, CRASHED = 0, 1, 2
 """Why a key goes from one peer to another: the receiver is new, or an owner has left in order, or has crashed."""
 
+ColumnT = TypeVar("ColumnT", bound=np.generic)
 Flags = NDArray[np.bool_]
 Reasons = NDArray[np.int8]
 Whole = NDArray[np.int64]
@@ -221,17 +223,14 @@ class Copies:
         take, kept = order[:, :width][self._region], np.arange(width) < stays.sum(1)[self._region][:, None]
         shape = len(self._keys), table.shape[1]
 
-        def moved(column: NDArray[np.generic], otherwise: object) -> NDArray[np.generic]:
+        def moved(column: NDArray[ColumnT], otherwise: ColumnT) -> NDArray[ColumnT]:
             found = np.full(shape, otherwise, dtype=column.dtype)
-            found[:, :width] = np.where(kept, np.take_along_axis(column, take, 1), otherwise)  # type: ignore[arg-type]  # of its type
+            np.copyto(found[:, :width], np.take_along_axis(column, take, 1), where=kept)
             return found
 
-        return _State(
-            moved(state.has, False),
-            moved(state.owner, False),
-            moved(state.due, NEVER),
-            moved(state.reason, ARRIVED),  # type: ignore[arg-type]  # as they were
-        )
+        no = np.False_
+        reason = moved(state.reason, np.int8(ARRIVED))
+        return _State(moved(state.has, no), moved(state.owner, no), moved(state.due, NEVER), reason)
 
     def _distances(self, keys: Words, lives: Whole) -> Words:
         return self._lives.ids[lives] ^ keys[:, None]
@@ -241,11 +240,10 @@ class Copies:
         empty = lives < 0
         distance = self._distances(self._keys[part], lives)
         distance[empty] = FARTHEST
-        born, died, gone = (
-            np.where(empty, NEVER, times[lives]) for times in (self._lives.born, self._lives.died, self._lives.gone)
-        )
-        held = (column[part] for column in (state.has, state.owner, state.due, state.reason))
-        return _Rows(part, np.full(len(part), begin), lives, distance, born, died, gone, *held)
+        life = self._lives
+        born, died, gone = (np.where(empty, NEVER, times[lives]) for times in (life.born, life.died, life.gone))
+        now, has, owner = np.full(len(part), begin), state.has[part], state.owner[part]
+        return _Rows(part, now, lives, distance, born, died, gone, has, owner, state.due[part], state.reason[part])
 
     def _advance(self, rows: _Rows, end: int, state: _State, log: _Log) -> None:
         """Take the events of some keys up to ``end``, and write what comes of it into ``state``."""
@@ -282,7 +280,7 @@ class Copies:
         arrives = active & ~comes & (rows.due[line, event] == at) & (rows.died[line, event] >= at)
         dies = active & ~comes & ~arrives & (rows.died[line, event] == at)
         leaves = dies & self._lives.ordered[life]
-        held_before = active & (rows.has & (rows.died >= at[:, None])).any(1)
+        held_before: Flags = active & (rows.has & (rows.died >= at[:, None])).any(1)
         self._bring(rows, np.flatnonzero(comes), event)
         self._deliver(rows, np.flatnonzero(arrives), event, log)
         crashed = np.flatnonzero(dies & ~leaves)
@@ -293,8 +291,8 @@ class Copies:
         self._hand_over(rows, going[had & leaves[going]], event, log)
         self._post_anew(rows, held_before)
         # Whoever is no owner any more lets go of the key when all owners have it.
-        kept = rows.owner & ~rows.has
-        rows.has &= rows.owner | kept.any(1)[:, None]
+        lacking: Flags = (rows.owner & ~rows.has).any(1)
+        rows.has &= rows.owner | lacking[:, None]
 
     def _bring(self, rows: _Rows, which: Whole, event: Whole) -> None:
         """Newcomers are owners from now on, and the farthest owner is none any more."""
@@ -356,7 +354,7 @@ class Copies:
     def _post_anew(self, rows: _Rows, held_before: Flags) -> None:
         """Count what is lost by this event, and give what is lost to the owners that live."""
         living = rows.died > rows.now[:, None]
-        lost = ~(rows.has & living).any(1)
+        lost: Flags = ~(rows.has & living).any(1)
         new = np.flatnonzero(lost & held_before)
         self.histories.losses[rows.number[new]] += 1
         self.histories.lost_on[rows.number[new], rows.now[new] // self._day] = True

@@ -12,9 +12,9 @@ of a life that was drawn by its length. An overlay that begins so is in its stea
 
 The laws are those of OverSim (Baumgart, Heep and Krause, "OverSim: A Flexible Overlay Network Simulation Framework", IEEE Global
 Internet Symposium 2007): Weibull is the one of LifetimeChurn, ``yao`` of ParetoChurn, where peers do not come back here. Its usual
-mean is MEAN_S; its usual shape for Weibull is 1, which is the exponential law, so that WEIBULL_SHAPE here lies among those that were
-measured (Stutzbach and Rejaie, "Understanding Churn in Peer-to-Peer Networks", IMC 2006). PARETO_SHAPE is OverSim's and that of Yao,
-Leonard, Wang and Loguinov, "Modeling Heterogeneous User Churn and Local Resilience of Unstructured P2P Networks", ICNP 2006.
+mean is MEAN_S. Its usual shape for Weibull is 1, the exponential law; WEIBULL_SHAPE lies among those that were measured (Stutzbach
+and Rejaie, "Understanding Churn in Peer-to-Peer Networks", IMC 2006). PARETO_SHAPE is OverSim's and that of Yao, Leonard, Wang and
+Loguinov, "Modeling Heterogeneous User Churn and Local Resilience of Unstructured P2P Networks", ICNP 2006.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ class Lifetimes:
         if not LEAST_MEAN_HOURS * 3600 <= self.mean_s < math.inf:
             raise BadParameter(f"lives of {self.mean_s / 3600:g} hours in the mean; expected {LEAST_MEAN_HOURS:g} or more")
         if self.law == "weibull" and not LEAST_SHAPE <= self.shape < math.inf:
-            raise BadParameter(
-                f"a Weibull shape of {self.shape:g}; expected {LEAST_SHAPE:g} or more, of which 1 is the exponential law"
-            )
+            raise BadParameter(f"a Weibull shape of {self.shape:g}; expected {LEAST_SHAPE:g} or more")
         if self.law in ("pareto", "yao") and not 1 < self.shape < math.inf:
             raise BadParameter(f"a Pareto shape of {self.shape:g}; expected more than 1: with less, lives have no mean")
 

@@ -107,4 +107,5 @@ def live(lifetimes: Lifetimes, *, peers: int, end_s: float, graceful: float, not
 
 def _micros(seconds: NDArray[np.float64]) -> Times:
     """At least one, so that nothing ends in the moment in which it begins; what lasts for ever, as long as a run can."""
-    return np.maximum(1, np.rint(np.minimum(seconds, 1e11) * MICRO)).astype(np.int64)
+    micros: Times = np.maximum(1, np.rint(np.minimum(seconds, 1e11) * MICRO)).astype(np.int64)
+    return micros

@@ -1,4 +1,4 @@
-"""The rules of simulations/churn/copies.py once more, for one key at a time and with plain sets: what is to come of them, slowly."""
+"""The rules of simulations/churn/copies.py once more, for one key at a time and with plain sets: what is to come of them."""
 
 from __future__ import annotations
 
