@@ -280,7 +280,7 @@ class Copies:
         arrives = active & ~comes & (rows.due[line, event] == at) & (rows.died[line, event] >= at)
         dies = active & ~comes & ~arrives & (rows.died[line, event] == at)
         leaves = dies & self._lives.ordered[life]
-        held_before: Flags = active & (rows.has & (rows.died >= at[:, None])).any(1)
+        held_before: Flags = active & np.any(rows.has & (rows.died >= at[:, None]), axis=1)
         self._bring(rows, np.flatnonzero(comes), event)
         self._deliver(rows, np.flatnonzero(arrives), event, log)
         crashed = np.flatnonzero(dies & ~leaves)
@@ -291,7 +291,7 @@ class Copies:
         self._hand_over(rows, going[had & leaves[going]], event, log)
         self._post_anew(rows, held_before)
         # Whoever is no owner any more lets go of the key when all owners have it.
-        lacking: Flags = (rows.owner & ~rows.has).any(1)
+        lacking: Flags = np.any(rows.owner & ~rows.has, axis=1)
         rows.has &= rows.owner | lacking[:, None]
 
     def _bring(self, rows: _Rows, which: Whole, event: Whole) -> None:
@@ -354,7 +354,7 @@ class Copies:
     def _post_anew(self, rows: _Rows, held_before: Flags) -> None:
         """Count what is lost by this event, and give what is lost to the owners that live."""
         living = rows.died > rows.now[:, None]
-        lost: Flags = ~(rows.has & living).any(1)
+        lost: Flags = ~np.any(rows.has & living, axis=1)
         new = np.flatnonzero(lost & held_before)
         self.histories.losses[rows.number[new]] += 1
         self.histories.lost_on[rows.number[new], rows.now[new] // self._day] = True

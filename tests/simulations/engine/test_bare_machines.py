@@ -41,7 +41,7 @@ assert [way.lookups for way in sweep.play(sweep.cases[0])] == [20]
 LOSE = """
 from simulations.churn.runs import ChurnRequest, experiment as churn
 
-sweep = churn(ChurnRequest(peers=30, tuples=300, subscriptions=50, runs=1, epochs=1)).sweeps["churn"]
+sweep = churn(ChurnRequest(peers=(30,), tuples=300, subscriptions=50, runs=1, epochs=1)).sweeps["churn"]
 assert list(sweep.play(sweep.cases[0]))
 """
 SPREAD = """

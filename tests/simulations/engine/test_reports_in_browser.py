@@ -44,7 +44,7 @@ def _balance(out: Path) -> None:
 
 
 def _churn(out: Path) -> None:
-    asked = churn.ChurnRequest(peers=60, tuples=2_000, subscriptions=100, strategies=("rarest", "random"), epochs=3, runs=2)
+    asked = churn.ChurnRequest(peers=(60,), tuples=2_000, subscriptions=100, strategies=("rarest", "random"), epochs=3, runs=2)
     run(churn.experiment(asked), in_one_thread, out)
 
 
