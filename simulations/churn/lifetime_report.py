@@ -29,7 +29,7 @@ def results_of(
     """All of it, by means in the order in which kinds were asked for."""
     return Results(
         title="What is lost while peers come and go one by one",
-        lead=f"{matches_said(request)}, {request.days} day{'s' if request.days > 1 else ''}, {request.runs} run{'s' if request.runs > 1 else ''} of each kind, "
+        lead=f"{matches_said(request)}, days: {request.days}, runs of each kind: {request.runs}, "
         f"{sum(one.deaths for one in means):,} lives that ended.",
         notes=_NOTES,
         tables=_tables(request, means),
