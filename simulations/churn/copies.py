@@ -13,8 +13,9 @@ The rules, for each key alone:
 5. Where no living peer has it the key is *lost*, which is counted. It is posted anew, and owners have it again, as soon as one of
    them is alive: so that there is something to be lost again.
 
-Between two events nothing changes. So for each key we know the time in which fewer than r living peers have it, in which its
-primary, the closest owner, lacks it or is dead, and in which no living owner has it, so that what is published meanwhile is missed.
+Between two events nothing changes. So for each key we know the time in which fewer than r living peers have it; in which its
+primary, the closest owner, lacks it or is dead, so that what is published is late; and in which no living peer has it, so that what
+is published is missed.
 
 How it goes that fast: only peers in the *region* of a key, a subtree of the ids in which r of them are at any time, can be its
 owners. Time goes in windows; in each a key has a row with a column for each life of its region, and all keys take their next event
@@ -95,7 +96,7 @@ class Histories:
     late: Times
     """With a primary that is dead, or does not have it yet."""
     missed: Times
-    """With no living owner that has it."""
+    """With no living peer that has it."""
 
 
 def none_yet(keys: int, days: int) -> Histories:
@@ -270,7 +271,7 @@ class Copies:
         found = self.histories
         found.fewer[rows.number] += passed * (has.sum(1) < self._replicas)
         found.late[rows.number] += passed * ~owning[line, primary]
-        found.missed[rows.number] += passed * ~owning.any(1)
+        found.missed[rows.number] += passed * ~has.any(1)
 
     def _take(self, rows: _Rows, event: Whole, active: Flags, log: _Log) -> None:
         """One event for each row that is active: that of one of its columns."""

@@ -73,7 +73,7 @@ class Kept(Case):
     late: float
     """With a primary that is dead, or does not have it yet."""
     missed: float
-    """With no living owner that has it."""
+    """With no living peer that has it."""
     hand_over_messages: float
     hand_over_bytes: float
     repair_messages: float

@@ -224,7 +224,7 @@ _NOTES = (
     "arithmetic, where lives are exponential and holders die by themselves. matches: the same share, of matches, many of "
     "which meet under few keys. fewer than r: the share of time with fewer than r living peers that have the key; primary "
     "lacks: in which the closest one is dead or has not got it yet, so that what is published is late; none has it: in "
-    "which no living owner has it, so that what is published is missed. messages and kB: what a peer sends in an hour, in "
+    "which no living peer has it, so that what is published is missed. messages and kB: what a peer sends in an hour, in "
     "the mean, in frames of real size with confirmations and questions; comparing: what holders of the same keys ask each "
     "other every ten seconds. Facts are those of three keys of each tuple, whatever the strategy. In brackets are 95 % "
     "intervals, by the spread between runs. Of nothing seen it is said in how many sets of holders that share no peer, of "

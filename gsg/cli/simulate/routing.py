@@ -23,9 +23,10 @@ from .running import How, run_sweep, sweep_options
 def command(how: How, peers: str, k: str, dead: str, **given: Any) -> None:  # Any: click checked them
     """Look keys up in large overlays, of which a share of the peers is dead.
 
-    Keys are hashes, so how lookups go depends neither on tuples nor on strategies. Several numbers of peers are each looked up in with
-    every share of dead ones; of one number, smaller overlays in which all live are looked at besides. DIR gets all runs (Parquet), the numbers and the
-    run's configuration (JSON), and report.html, which needs no network to be read.
+    Keys are hashes, so how lookups go depends neither on tuples nor on strategies. Of several numbers of peers each is looked up in
+    with every share of dead ones; below one that is alone, smaller overlays in which all live are looked at besides.
+
+    DIR gets all runs (Parquet), the numbers and the run's configuration (JSON), and report.html, which needs no network to be read.
     """
     from simulations.engine.results import parse_numbers
     from simulations.routing.runs import RoutingRequest, experiment

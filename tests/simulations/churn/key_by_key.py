@@ -49,7 +49,7 @@ def follow(lives: Lives, number: int, key: int, *, replicas: int, transfer: Tran
         living = {each for each in has if alive(each)}
         found.fewer += (at - now) * (len(living) < replicas)
         found.late += (at - now) * (owners[0] not in living)
-        found.missed += (at - now) * living.isdisjoint(owners)
+        found.missed += (at - now) * (not living)
         now = at
         if now == lives.end:
             break

@@ -101,7 +101,9 @@ def run_with(packages: Sequence[str], program: str, tmp_path: Path, *arguments: 
     )
 
 
-@pytest.mark.parametrize("program", [COUNT, LOOK_UP, LOSE, OUTLIVE, SPREAD], ids=["load-balance", "routing", "churn", "lifetimes", "dissemination"])
+@pytest.mark.parametrize(
+    "program", [COUNT, LOOK_UP, LOSE, OUTLIVE, SPREAD], ids=["load-balance", "routing", "churn", "lifetimes", "dissemination"]
+)
 def test_executors_need_what_is_named_for_them(program: str, tmp_path: Path) -> None:
     ran = run_with(EXECUTORS, program, tmp_path)
 

@@ -65,7 +65,9 @@ def _dissemination(out: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("make", [_balance, _churn, _lifetimes, _routing, _dissemination], ids=lambda make: make.__name__.strip("_"))
+@pytest.mark.parametrize(
+    "make", [_balance, _churn, _lifetimes, _routing, _dissemination], ids=lambda make: make.__name__.strip("_")
+)
 async def test_a_report_fits_every_screen_and_can_be_read_by_all(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path)
     wrong: list[Any] = []
