@@ -18,6 +18,8 @@ from .settings import Setting, columns_of, matches_said, name_of, setting_of
 USUAL_HOLDERS = 3
 """So many have a key in peers: that is said first, where it was asked for."""
 
+LEAST_DRAWN = 1e-5
+"""Of what is expected; the plot is of what was seen, and numbers with more noughts have no room at its axis."""
 _NOTHING = 1e-8
 
 Columns = list[tuple[str, str, Callable[[Mean], str]]]
@@ -101,6 +103,10 @@ def _lost_said(lost: Interval) -> str:
     return share_said(lost.value) if lost.value or not lost.trials else f"none of {lost.trials:,}"
 
 
+def _drawn_expectation(mean: Mean) -> float:
+    return mean.expected_lost_a_day if mean.expected_lost_a_day > LEAST_DRAWN else 0.0
+
+
 def _expected_said(share: float) -> str:
     """A share in percent, of which so little may be expected that its digits say nothing."""
     return share_said(share) if share > _NOTHING else f"below {share_said(_NOTHING)}"
@@ -138,7 +144,7 @@ def _figures(request: LifetimesRequest, means: Sequence[Mean]) -> list[Figure]:
     axis = "holders of a key, r (count)"
     lost = lines(lambda one: one.lost_a_day.value)
     # One line, as arithmetic does not know of laws.
-    lost.append(lines(lambda one: one.expected_lost_a_day, "expected of exponential lives", DOTTED)[0])
+    lost.append(lines(_drawn_expectation, "expected of exponential lives", DOTTED)[0])
     times = lines(lambda one: one.fewer.value, "{}, fewer than r") + lines(
         lambda one: one.late.value, "{}, primary lacks it", DASHED
     )
