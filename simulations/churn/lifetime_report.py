@@ -53,14 +53,14 @@ def _findings(request: LifetimesRequest, means: Sequence[Mean]) -> list[Finding]
     worst = max(of_law.values(), key=lambda some: next(one.fewer.value for one in some if one.replicas == usual))
     middle = next(one for one in worst if one.replicas == usual)
     fewest = min(worst, key=lambda one: one.replicas)
-    said = f"{_lives(middle)} that {_ends(middle)}"
+    said = f"lives are {middle.lifetimes}, of {middle.mean_hours:.3g} hours, and {_ends(middle)}"
     found = []
     if fewest is not middle:
         more, less = _lost_said(middle.lost_a_day), _lost_said(fewest.lost_a_day)
         found.append(
             Finding(
                 f"Of keys with {_holders(middle.replicas)} {more} are lost on a day, with {_holders(fewest.replicas)} {less}, "
-                f"where peers have {said}.",
+                f"where {said}.",
                 (
                     Bar(_holders(middle.replicas), middle.lost_a_day.value, f"{more} of keys"),
                     Bar(_holders(fewest.replicas), fewest.lost_a_day.value, f"{less} of keys"),
@@ -88,14 +88,10 @@ def _rest(mean: Mean) -> tuple[object, ...]:
     return (setting_of(mean), mean.mean_hours, mean.graceful)
 
 
-def _lives(mean: Mean) -> str:
-    return f"{mean.lifetimes} lives of {mean.mean_hours:.3g} hours"
-
-
 def _ends(mean: Mean) -> str:
     if mean.graceful in (0.0, 1.0):
         return "all end in order" if mean.graceful else "all end by a crash"
-    return f"end by a crash, but for {share_said(mean.graceful)} of them,"
+    return f"{share_said(mean.graceful)} of them end in order"
 
 
 def _lost_said(lost: Interval) -> str:

@@ -110,7 +110,7 @@ def test_a_report_has_all_plots_and_says_first_what_holders_are_worth(tmp_path: 
     assert results.tables[0].columns[:5] == ("strategy", "lives", "hours", "in order", "r")
     text = results.findings[0].text
     assert text.startswith("Of keys with 3 holders ")
-    assert text.endswith("lives of 3 hours that all end by a crash.")
+    assert text.endswith(", of 3 hours, and all end by a crash.")
     assert [bar.name for bar in results.findings[0].bars] == ["3 holders", "1 holder"]
     assert "to hand keys over and to repair them" in results.findings[1].text
     assert set(Mean.__dataclass_fields__) <= set(results.summary[0])
