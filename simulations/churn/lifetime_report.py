@@ -124,9 +124,8 @@ def _bytes(count: float) -> str:
 
 def _figures(request: LifetimesRequest, means: Sequence[Mean]) -> list[Figure]:
     first = _first(means)
-    told = (
-        f"{name_of(setting_of(first[0]), request.settings)}, lives of {first[0].mean_hours:.3g} h, {first[0].graceful:.0%} in order"
-    )
+    where = name_of(setting_of(first[0]), request.settings)
+    told = f"By {where}, where lives are of {first[0].mean_hours:.3g} hours and {_ends(first[0])}."
 
     def lines(y: Callable[[Mean], float], name: str = "{}", look: int = 0) -> list[Line]:
         """A value against the holders, with a line for each law."""
