@@ -38,13 +38,20 @@ for name in STANDARD:
 LOOK_UP = """
 from simulations.routing.runs import RoutingRequest, experiment as routing
 
-sweep = routing(RoutingRequest(peers=30, lookups=20)).sweeps["lookups"]
+sweep = routing(RoutingRequest(peers=(30,), lookups=20)).sweeps["lookups"]
 assert [way.lookups for way in sweep.play(sweep.cases[0])] == [20]
 """
 LOSE = """
 from simulations.churn.runs import ChurnRequest, experiment as churn
 
-sweep = churn(ChurnRequest(peers=30, tuples=300, subscriptions=50, runs=1, epochs=1)).sweeps["churn"]
+sweep = churn(ChurnRequest(peers=(30,), tuples=300, subscriptions=50, runs=1, epochs=1)).sweeps["churn"]
+assert list(sweep.play(sweep.cases[0]))
+"""
+OUTLIVE = """
+from simulations.churn.lifetime_cases import LifetimesRequest
+from simulations.churn.lifetime_runs import experiment as churn
+
+sweep = churn(LifetimesRequest(peers=(30,), tuples=300, subscriptions=50, days=1, runs=1, replicas=(2,))).sweeps["churn"]
 assert list(sweep.play(sweep.cases[0]))
 """
 SPREAD = """
@@ -97,7 +104,9 @@ def run_with(packages: Sequence[str], program: str, tmp_path: Path, *arguments: 
     )
 
 
-@pytest.mark.parametrize("program", [COUNT, LOOK_UP, LOSE, SPREAD], ids=["load-balance", "routing", "churn", "dissemination"])
+@pytest.mark.parametrize(
+    "program", [COUNT, LOOK_UP, LOSE, OUTLIVE, SPREAD], ids=["load-balance", "routing", "churn", "lifetimes", "dissemination"]
+)
 def test_executors_need_what_is_named_for_them(program: str, tmp_path: Path) -> None:
     ran = run_with(EXECUTORS, program, tmp_path)
 
