@@ -71,7 +71,9 @@ class Size:
         if not 1 <= self.subscriptions <= 10_000_000:
             raise ValueError(f"{self.subscriptions:,} subscriptions; expected 1 to 10,000,000")
         if not (self.overlap >= 0 and self.narrowed >= 0 and self.overlap + self.narrowed <= 1):
-            raise ValueError(f"an overlap of {self.overlap:g} and {self.narrowed:g} narrowed; expected shares of 1 together at most")
+            raise ValueError(
+                f"an overlap of {self.overlap:g} and {self.narrowed:g} narrowed; expected shares of 1 together at most"
+            )
         if not 2 <= self.rounds <= 1_000:
             raise ValueError(f"{self.rounds} rounds; expected 2 to 1,000")
 

@@ -158,10 +158,10 @@ def _beginning(campus: Campus, pools: _Pools) -> _Columns:
         (of("person") + persons, Predicate.LOCATED_IN, of("room") + pools.room_of),
         (of("sensor") + sensors, Predicate.READS, campus.first_integer + pools.value_of),
     ]
-    for kind, predicate, subject, object in _POOLED:
+    for kind, relation, left, right in _POOLED:
         who, what = getattr(pools, kind)
         held = pools.held[kind]
-        changing.append((of(subject) + who[held], predicate, of(object) + what[held]))
+        changing.append((of(left) + who[held], relation, of(right) + what[held]))
     columns = [_stacked(part) for part in (still, changing)]
     order = np.argsort(Draws(campus.seed).words("order of the beginning", len(columns[1][0])), kind="stable")
     subject, predicate, object = (np.concatenate((one, other[order])) for one, other in zip(*columns, strict=True))
@@ -227,8 +227,8 @@ def _days(campus: Campus, pools: _Pools) -> _Columns:
 
     sensors, alarms = popular["sensor"].ranks(words("alarm", "which")), popular["alarm"].ranks(words("alarm", "kind"))
     put(first[kinds == number["alarm"]], 0, of("sensor") + sensors, Predicate.RAISED, of("alarm") + alarms)
-    rooms = popular["room"].ranks(words("repeat", "which"))
-    put(first[kinds == number["repeat"]], 1, of("room") + rooms, Predicate.ON_FLOOR, of("floor") + rooms % counts["floor"])
+    again = popular["room"].ranks(words("repeat", "which"))
+    put(first[kinds == number["repeat"]], 1, of("room") + again, Predicate.ON_FLOOR, of("floor") + again % counts["floor"])
     return sign, subject, predicate, object
 
 

@@ -24,7 +24,8 @@ class Popularity:
 
     def ranks(self, words: Words) -> Codes:
         """The rank that each random word stands for."""
-        return np.searchsorted(self._ends, words % self._ends[-1], side="right").astype(np.int64)
+        found: Codes = np.searchsorted(self._ends, words % self._ends[-1], side="right").astype(np.int64)
+        return found
 
 
 class Draws:
@@ -54,4 +55,5 @@ def below(words: Words, bound: int) -> Codes:
 def chosen(words: Words, shares: list[int]) -> Codes:
     """Which of some choices each random word stands for, as often as their whole-numbered shares say."""
     ends = np.cumsum(np.array(shares, dtype=np.uint64), dtype=np.uint64)
-    return np.searchsorted(ends, words % ends[-1], side="right").astype(np.int64)
+    found: Codes = np.searchsorted(ends, words % ends[-1], side="right").astype(np.int64)
+    return found

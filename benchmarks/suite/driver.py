@@ -116,6 +116,7 @@ class Driver:
                 await self._system.unsubscribe(leaving)
         # What is there already is told of in this round, at the position at which it begins.
         self._ledger.round, self._ledger.position = number, self._done
+        self._ledger.span = self._done, self._workload.described.rounds[number].ends
         began_s, coming = time.perf_counter(), self._coming(number)
         lock = asyncio.Semaphore(AT_ONCE)
 

@@ -1,6 +1,6 @@
 """A workload as a folder of plain files, written from a seed and read by whoever runs it.
 
-    workload.json         what it is: version, seed, sizes, the end of each round with the digest of all rows there, SHA-256 of the rest
+    workload.json         what it is: version, seed, sizes, the end of each round with the digest of its rows, SHA-256 of files
     changes.jsonl         a change or an event a line, in order; the form that `gsg simulate replay` reads as well
     subscriptions.jsonl   a subscription a line, in order of the round before which it begins
     answers.jsonl         what is right for it; for some of them with the whole history
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -161,7 +162,7 @@ def _write(path: Path, lines: Iterator[bytes], count: int, progress: Progress) -
     """Write lines, each without its end; returns their SHA-256."""
     digest, done = sha256(), 0
     with path.open("wb") as file:
-        while block := [line for line, _ in zip(lines, range(_AT_ONCE), strict=False)]:
+        while block := list(islice(lines, _AT_ONCE)):
             joined = b"\n".join(block) + b"\n"
             digest.update(joined)
             file.write(joined)

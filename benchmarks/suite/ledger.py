@@ -60,6 +60,8 @@ class Ledger:
     latencies_s: list[float] = field(default_factory=list)
     handed: dict[int, float] = field(default_factory=dict)
     """When changes were due whose latency counts, by position."""
+    span: tuple[int, int] = (0, 0)
+    """The positions of this round: after the first, up to the second."""
     expected: dict[int, Expected] = field(default_factory=lambda: defaultdict(dict))
     """Of sampled subscriptions."""
     last_rows: dict[int, Counter[int]] = field(default_factory=dict)
@@ -128,10 +130,11 @@ class Ledger:
             self._time(expected.get((sign, hashed), ()), now_s)
 
     def _time(self, positions: Sequence[int], now_s: float) -> None:
-        # Where one row is to be told more than once meanwhile, nobody can say by which change it was.
-        handed = [self.handed[position] for position in positions if position in self.handed]
-        if len(handed) == 1:
-            self.latencies_s.append(now_s - handed[0])
+        # Where one row is to be told more than once in the round, nobody can say by which change it was.
+        first, last = self.span
+        of_round = [position for position in positions if first < position <= last]
+        if len(of_round) == 1 and of_round[0] in self.handed:
+            self.latencies_s.append(now_s - self.handed[of_round[0]])
 
     def is_right(self, end: Round) -> bool:
         """Whether all subscriptions together hold what they should at the end of a round. Only where none was refused."""

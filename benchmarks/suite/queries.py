@@ -1,8 +1,8 @@
 """What is asked: twenty templates, why each is there, and their texts in SPARQL and in GSG script.
 
 A template's patterns hold names of the campus, variables (``?room``) and parameters (``$team``), which each subscription fills in.
-Two rules make answers certain on a system without a global clock: an event is asked for together with facts that never change alone,
-since what else holds "at its moment" is a matter of where one stands; and nothing is asked of a window, whose edge is somebody's clock.
+Two rules make answers certain on a system without a global clock. An event is asked for with facts that never change alone, since
+what else holds "at its moment" is a matter of where one stands. Nothing is asked of a window, whose edge is somebody's clock.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ class Template:
         object.__setattr__(self, "parameters", tuple(dict.fromkeys(item[1:] for item in items if item[0] == "$")))
 
 
-def _template(name: str, shape: Shape, share: int, why: str, select: str, where: str, narrower: str = "", **parts: object) -> Template:
+def _template(
+    name: str, shape: Shape, share: int, why: str, select: str, where: str, narrower: str = "", **parts: object
+) -> Template:
     patterns = {key: _patterns(text) for key, text in parts.items() if isinstance(text, str) and key != "count"}
     others = {key: value for key, value in parts.items() if key not in patterns}
     events = any(PREDICATES.get(predicate) is Predicate.RAISED for _, predicate, _ in _patterns(where))
@@ -97,7 +99,7 @@ def _patterns(text: str) -> tuple[Pattern, ...]:
 
 TEMPLATES: tuple[Template, ...] = (
     _template(
-        "presence", Shape.ONE, 12, "an object is given, and it is the most common thing to ask: hot constants, very many equal texts",
+        "presence", Shape.ONE, 12, "an object is given: the most common thing to ask, with hot constants and very many equal texts",
         "person", "?person locatedIn $room", narrower="presence-skill",
     ),
     _template(
@@ -105,7 +107,7 @@ TEMPLATES: tuple[Template, ...] = (
         "property value", "$person ?property ?value",
     ),
     _template(
-        "band", Shape.RANGE, 3, "a predicate that all tuples of a kind have, and two bounds: no constant that would tell them apart",
+        "band", Shape.RANGE, 3, "a predicate that all tuples of a kind have, and two bounds: no constant tells them apart",
         "sensor value", "?sensor reads ?value", bounds=(("?value", ">=", "$low"), ("?value", "<", "$high")),
     ),
     _template(
@@ -133,7 +135,7 @@ TEMPLATES: tuple[Template, ...] = (
         "room person", "?room onFloor $floor, ?person locatedIn ?room",
     ),
     _template(
-        "project-where", Shape.CHAIN, 5, "four conditions in a chain with one constant at its end: what changes most is farthest from it",
+        "project-where", Shape.CHAIN, 5, "a chain with one constant at its end: what changes most is farthest from it",
         "person room floor", "?team worksOn $project, ?person memberOf ?team, ?person locatedIn ?room, ?room onFloor ?floor",
         narrower="project-floor",
     ),
@@ -142,7 +144,7 @@ TEMPLATES: tuple[Template, ...] = (
         "person room", "?team worksOn $project, ?person memberOf ?team, ?person locatedIn ?room, ?room onFloor $floor",
     ),
     _template(
-        "together", Shape.CYCLE, 5, "a triangle of two people who know each other and the room where both are: no order of joins is good",
+        "together", Shape.CYCLE, 5, "a triangle: two people, one of whom knows the other, in one room; no order of joins is good",
         "person other room", "?person memberOf $team, ?person knows ?other, ?person locatedIn ?room, ?other locatedIn ?room",
     ),
     _template(
@@ -154,7 +156,7 @@ TEMPLATES: tuple[Template, ...] = (
         "room", "?room bookedBy $team", negated="?person locatedIn ?room",
     ),
     _template(
-        "no-first-aid", Shape.NOT, 4, "a group of two conditions that is absent, where one that was in the way may be followed by another",
+        "no-first-aid", Shape.NOT, 4, "two conditions together that are absent: what was in the way may be followed by another",
         "room person", "?room onFloor $floor, ?person locatedIn ?room", negated="?other locatedIn ?room, ?other hasSkill skill0",
     ),
     _template(

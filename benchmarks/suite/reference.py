@@ -58,7 +58,7 @@ class Reference:
 
     answers: list[Answer]
     rounds: list[int]
-    """For each round, the digest of all rows that all subscriptions hold at its end: sums of theirs, each with a weight of its own."""
+    """For each round, the digest of all rows that subscriptions hold at its end: a sum of theirs, each with a weight of its own."""
     rows: list[int]
     """How many these are."""
     told: int
@@ -273,9 +273,13 @@ def _gathered(
         is_first = subscriptions.begins[lives] == number
         before = sums.held[queries, number - 1] if number else np.zeros(len(lives), dtype=np.uint64)
         known = np.where(is_first, np.uint64(0), before)
-        by_round[lives] += (sums.held[queries, number] - known) * of_round[number] + sums.events[queries, number] * of_events[number]
+        by_round[lives] += (sums.held[queries, number] - known) * of_round[number] + sums.events[queries, number] * of_events[
+            number
+        ]
         snapshot = before * np.uint64(weight(Weighed.POSITION, int(starts[number])))
-        by_position[lives] += np.where(is_first, snapshot, np.uint64(0)) + sums.changed[queries, number] + sums.events_at[queries, number]
+        by_position[lives] += (
+            np.where(is_first, snapshot, np.uint64(0)) + sums.changed[queries, number] + sums.events_at[queries, number]
+        )
         events[lives] += sums.noted[queries, number]
         digests.append(int((own[lives] * sums.held[queries, number]).sum()))
         all_rows.append(int(sums.rows[queries, number].sum()))

@@ -1,7 +1,7 @@
 """Relations over time, for the reference: rows as columns of codes, each with the positions at which it came and went.
 
-No matcher has a part in this: a join is of sorted columns, and of intervals that overlap; NOT cuts an interval by those of its group.
-Rows of an event have their one position as both. An interval is ``[came, went)``; what does not go has went = FOREVER.
+No matcher has a part in this: a join is of sorted columns, and of intervals that overlap; NOT cuts an interval by those of its
+group. Rows of an event have their one position as both. An interval is ``[came, went)``; what does not go has went = FOREVER.
 """
 
 from __future__ import annotations
@@ -73,7 +73,10 @@ class History:
                 self._facts[predicate.text] = _intervals(subject, object, changes.sign[here], here + 1, self._terms)
         parts = [(predicate, self._facts[predicate.text]) for predicate in OF_PEOPLE]
         self._facts["?"] = _Facts(
-            *(np.concatenate([getattr(each, name) for _, each in parts]) for name in ("subject", "object", "came", "went")),
+            np.concatenate([each.subject for _, each in parts]),
+            np.concatenate([each.object for _, each in parts]),
+            np.concatenate([each.came for _, each in parts]),
+            np.concatenate([each.went for _, each in parts]),
             np.concatenate([np.full(len(each.came), predicate, dtype=np.int64) for predicate, each in parts]),
         )
 
@@ -200,7 +203,7 @@ def distinct(rows: Relation, names: Sequence[str]) -> Relation:
 
 
 def counted(rows: Relation, names: Sequence[str], result: str, base: int) -> Relation:
-    """How many rows there are of each combination of these columns, as a number with the code ``base`` + number; none where none."""
+    """How many rows there are of each combination of these columns, as ``base`` and the number; no row where there is none."""
     first, own = _groups(rows, names)
     ends = rows.went < FOREVER
     owner = np.concatenate((own, own[ends]))

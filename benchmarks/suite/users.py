@@ -111,7 +111,9 @@ def generate(campus: Campus) -> Subscriptions:
             parameters[mine, place] = np.where(is_own, personal, near)
     _close_bounds(template, origin, parameters)
     rounds = size.rounds
-    begins = np.where(draws.below("from the beginning", 100, count) < _FROM_BEGINNING, 0, 1 + draws.below("begins", rounds - 1, count))
+    begins = np.where(
+        draws.below("from the beginning", 100, count) < _FROM_BEGINNING, 0, 1 + draws.below("begins", rounds - 1, count)
+    )
     stays = (draws.below("leaves", 100, count) >= _LEAVE) | (begins == rounds - 1)
     ends = np.where(stays, rounds - 1, begins + below(draws.words("ends", count), rounds) % np.maximum(rounds - 1 - begins, 1))
     # Numbers go by rounds: who reads the file needs no more of it than has begun.
@@ -170,7 +172,9 @@ def _close_bounds(template: Codes, origin: Codes, parameters: NDArray[np.int64])
 def lines(campus: Campus, subscriptions: Subscriptions) -> Iterator[Line]:
     """Each of them as its line."""
     last = campus.size.rounds - 1
-    columns = (getattr(subscriptions, name).tolist() for name in ("user", "group", "template", "parameters", "origin", "begins", "ends"))
+    columns = (
+        getattr(subscriptions, name).tolist() for name in ("user", "group", "template", "parameters", "origin", "begins", "ends")
+    )
     texts: dict[tuple[int, ...], tuple[Asked, str, str]] = {}
     for number, (user, group, template, parameters, origin, begins, ends) in enumerate(zip(*columns, strict=True)):
         known = texts.get((template, *parameters))

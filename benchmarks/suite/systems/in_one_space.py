@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Self
 
 import gsg
-from gsg.tuples.terms import n3
+from gsg.tuples.terms import Term, n3
 
 from ..campus import integer
 from ..files import Change
@@ -22,7 +22,7 @@ def term_of(text: str) -> object:
 
 
 @lru_cache(maxsize=1 << 18)  # as above
-def text_of(term: object) -> str:
+def text_of(term: Term | float) -> str:
     """A term of ours as N-Triples writes it; n3 alone writes integers as they are printed."""
     return integer(term) if isinstance(term, int) else n3(term)
 

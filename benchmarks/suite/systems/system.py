@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, Self, TypeAlias
 
 from ..files import Change
@@ -22,14 +24,13 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PeerMeasures:
-    """What one peer of the system has done; None for what it cannot say."""
+    """What one peer of the system has done until now; None for what it cannot say."""
 
     messages: int | None = None
     """Sent to other peers."""
     bytes: int | None = None
     load: int | None = None
     """What the system takes for work: docs/suite.md says what each of ours counts."""
-    memory_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,18 @@ class Measures:
     """What a system can say of itself."""
 
     peers: Sequence[PeerMeasures] = field(default_factory=list)
+    memory_bytes: int | None = None
+    """Of all of its processes together, the most that each has had resident."""
+
+
+def peak_memory_bytes(process: int) -> int | None:
+    """The most memory that a process has had resident; None where the system does not say."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return None
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) * 1024 if found else None
 
 
 class System(Protocol):
