@@ -42,6 +42,8 @@ from .systems.system import System, Tell
 
 EXACT_UP_TO = 20_000
 """Changes up to which `check` goes change by change."""
+_CANNOT = (BadFolder, SimulationError, SystemFailed, ValueError, OSError)
+"""What ends a command with status 2."""
 _ALL_SIZES = {"tiny": TINY, **SIZES}
 
 
@@ -198,9 +200,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parsed(arguments)
     try:
         return int(options.work(options))
-    except (BadFolder, SimulationError, SystemFailed, ValueError, OSError) as error:
-        print(f"benchmarks.suite: {error}", file=sys.stderr)
-        return 2
+    except BaseExceptionGroup as errors:
+        # Of what is under way at once all fail together, and the first says why.
+        mine, others = errors.split(_CANNOT)
+        if mine is None or others is not None:
+            raise
+        error: BaseException = next(leaves(mine))
+    except _CANNOT as one:
+        error = one
+    print(f"benchmarks.suite: {error}", file=sys.stderr)
+    return 2
+
+
+def leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    """The exceptions of a group, and of groups in it."""
+    for error in group.exceptions:
+        yield from leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
 
 
 if __name__ == "__main__":

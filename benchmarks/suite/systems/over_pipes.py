@@ -115,6 +115,10 @@ class OverPipes:
             raise self._failure
         assert self._process is not None
         assert self._process.stdin is not None
+        if self._process.stdin.is_closing():
+            assert self._reader is not None
+            await asyncio.wait([self._reader], timeout=STOP_S)  # which says why
+            raise self._failure or SystemFailed(f"{self.name} has closed its standard input, and goes on")
         answer: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
         self._waiting.append(answer)
         self._process.stdin.write(msgspec.json.encode(request) + b"\n")
