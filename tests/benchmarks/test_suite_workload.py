@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.suite import changes, files, users
-from benchmarks.suite.campus import SIZES, TINY, Campus, Predicate, Size
+from benchmarks.suite.campus import SIZES, TINY, Campus, Predicate, Size, iri
 from benchmarks.suite.queries import NUMBERED, TEMPLATES, Shape
 from benchmarks.suite.relations import FOREVER, History
 from gsg.languages import parse_query
@@ -161,8 +161,15 @@ def test_an_event_is_asked_for_with_facts_that_never_change_alone() -> None:
 def test_what_narrows_adds_a_condition_or_closes_a_bound(narrow: users.Template) -> None:
     other = TEMPLATES[NUMBERED[narrow.narrower]]
 
-    assert set(narrow.parameters) <= set(other.parameters) or other.name == "project-floor"
+    assert set(narrow.parameters) <= set(other.parameters)
     assert len(other.asked.where) >= len(narrow.asked.where)
+
+
+def test_what_narrows_keeps_the_constants_of_its_group() -> None:
+    lines = [line for line in subscriptions(Size(10_000, 2_000)) if line.origin == "narrowed" and line.template == "team-skill"]
+
+    assert lines
+    assert all(line.query.where[0][2] == iri(line.group) for line in lines)
 
 
 def test_overlap_makes_equal_queries() -> None:
