@@ -11,7 +11,7 @@ docs/suite.md says each field.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -24,7 +24,6 @@ from . import changes as happening
 from . import users
 from .campus import Campus, Size
 from .changes import Changes
-from .queries import Asked
 from .reference import Reference, Told, refer
 from .users import Line, Subscriptions
 
@@ -259,8 +258,3 @@ def _digest_of(file: BinaryIO) -> str:
     while block := file.read(1 << 20):
         digest.update(block)
     return digest.hexdigest()
-
-
-def patterns_of(asked: Asked) -> Sequence[tuple[str, str, str]]:
-    """All patterns of a query, wherever they stand."""
-    return (*asked.where, *asked.negated, *asked.optional, *asked.or_else)

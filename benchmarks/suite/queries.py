@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from .campus import PREDICATES, Predicate, integer, iri
+from .campus import PREDICATES, Predicate, iri
 
 Pattern: TypeAlias = tuple[str, str, str]
 Bound: TypeAlias = tuple[str, str, str]
@@ -57,6 +57,11 @@ class Asked(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the first pattern is for events."""
 
 
+def patterns_of(asked: Asked) -> Sequence[Pattern]:
+    """All patterns of a query, wherever they stand."""
+    return (*asked.where, *asked.negated, *asked.optional, *asked.or_else)
+
+
 @dataclass(frozen=True)
 class Template:
     """A kind of query. Parameters are named as kinds of things; ``low`` and ``high`` are numbers."""
@@ -74,8 +79,7 @@ class Template:
 
     def __post_init__(self) -> None:
         asked = self.asked
-        patterns = (*asked.where, *asked.negated, *asked.optional, *asked.or_else)
-        items = [item for pattern in patterns for item in pattern] + [bound[2] for bound in asked.bounds]
+        items = [item for pattern in patterns_of(asked) for item in pattern] + [bound[2] for bound in asked.bounds]
         object.__setattr__(self, "parameters", tuple(dict.fromkeys(item[1:] for item in items if item[0] == "$")))
 
 
@@ -206,11 +210,6 @@ def filled(template: Template, values: Mapping[str, str]) -> Asked:
         or_else=patterns(asked.or_else),
         bounds=tuple((name, operator, values[number[1:]]) for name, operator, number in asked.bounds),
     )
-
-
-def number_term(value: int) -> str:
-    """A bound as a term."""
-    return integer(value)
 
 
 def sparql(asked: Asked) -> str:

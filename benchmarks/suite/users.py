@@ -14,11 +14,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from .campus import Campus
+from .campus import Campus, integer
 from .changes import People
 from .digests import Codes
 from .draws import Draws, Popularity, below, chosen
-from .queries import NUMBERED, NUMBERS, TEMPLATES, Asked, Template, filled, number_term, script, sparql
+from .queries import NUMBERED, NUMBERS, TEMPLATES, Asked, Template, filled, script, sparql
 
 LISTED = 6
 PER_GROUP, PER_USER = 40, 4
@@ -71,16 +71,37 @@ class Subscriptions:
 
 def generate(campus: Campus) -> Subscriptions:
     """All subscriptions of a workload."""
-    people, draws, size = People(campus), Draws(campus.seed), campus.size
-    count = size.subscriptions
+    people, draws, count = People(campus), Draws(campus.seed), campus.size.subscriptions
+    user, group = _users(campus, draws)
+    origin, number, template = _templates(campus, draws, group)
+    parameters = np.zeros((count, MAX_PARAMETERS), dtype=np.int64)
+    for at, each in enumerate(TEMPLATES):
+        mine = np.flatnonzero(template == at)
+        for place, kind in enumerate(each.parameters):
+            near = _near(people, draws, campus, each, kind, group[mine], number[mine])
+            personal = _personal(people, draws, campus, each, kind, mine)
+            added = (origin[mine] == _NARROWED) & (kind not in _inherited(each))
+            parameters[mine, place] = np.where((origin[mine] == _OWN) | added, personal, near)
+    _close_bounds(template, origin, parameters)
+    begins, ends = _lives(campus, draws)
+    # Numbers go by rounds: who reads the file needs no more of it than has begun.
+    order = np.argsort(begins, kind="stable")
+    return Subscriptions(*(column[order] for column in (user, group, template, parameters, origin, begins, ends)))
+
+
+def _users(campus: Campus, draws: Draws) -> tuple[Codes, Codes]:
+    """Whose each subscription is, and of which group that is. Each group has a user, and most of them have more."""
+    count = campus.size.subscriptions
     groups = min(campus.counts["team"], max(3, count // PER_GROUP))
     users = max(groups, count // PER_USER)
-    group_of = np.concatenate(
-        (np.arange(groups), Popularity(groups, 5).ranks(draws.words("group of user", users - groups)))
-    )  # each has somebody
+    others = Popularity(groups, 5).ranks(draws.words("group of user", users - groups))
     user = below(draws.words("user", count), users)
-    group = group_of[user]
-    entry = below(draws.words("entry", count), LISTED)
+    return user, np.concatenate((np.arange(groups), others))[user]
+
+
+def _templates(campus: Campus, draws: Draws, group: Codes) -> tuple[Codes, Codes, Codes]:
+    """Where each subscription comes from, the number of the entry of its group's list, and its template."""
+    size, count = campus.size, len(group)
     thousandths = [round(1000 * size.overlap), round(1000 * size.narrowed)]
     origin = chosen(draws.words("origin", count), [*thousandths, 1000 - sum(thousandths)])
     # One of each template at least, so that a small workload asks all of them.
@@ -88,9 +109,9 @@ def generate(campus: Campus) -> Subscriptions:
     shares = [template.share for template in TEMPLATES]
     narrower = np.array([NUMBERED[each.narrower] if each.narrower else -1 for each in TEMPLATES])
     # An entry of a list is a function of its group and place. What narrows takes the next entry that can be narrowed.
+    entry = below(draws.words("entry", count), LISTED)
     for _ in range(LISTED):
-        number = group * LISTED + entry
-        listed = chosen(draws.at("listed template", number), shares)
+        listed = chosen(draws.at("listed template", group * LISTED + entry), shares)
         cannot = (origin == _NARROWED) & (narrower[listed] < 0)
         entry = np.where(cannot, (entry + 1) % LISTED, entry)
     number = group * LISTED + entry
@@ -98,27 +119,17 @@ def generate(campus: Campus) -> Subscriptions:
     origin[(origin == _NARROWED) & (narrower[listed] < 0)] = _SHARED
     own = chosen(draws.words("own template", count), shares)
     own[: len(TEMPLATES)] = np.arange(len(TEMPLATES))[:count]
-    broad = np.where(origin == _OWN, own, listed)
-    template = np.where(origin == _NARROWED, narrower[broad], broad)
-    parameters = np.zeros((count, MAX_PARAMETERS), dtype=np.int64)
-    for at, each in enumerate(TEMPLATES):
-        for place, kind in enumerate(each.parameters):
-            mine = np.flatnonzero(template == at)
-            inherits = kind in _inherited(each)
-            near = _near(people, draws, campus, each, kind, group[mine], number[mine], place)
-            personal = _personal(people, draws, campus, each, kind, mine)
-            is_own = (origin[mine] == _OWN) | ((origin[mine] == _NARROWED) & (not inherits))
-            parameters[mine, place] = np.where(is_own, personal, near)
-    _close_bounds(template, origin, parameters)
-    rounds = size.rounds
-    begins = np.where(
-        draws.below("from the beginning", 100, count) < _FROM_BEGINNING, 0, 1 + draws.below("begins", rounds - 1, count)
-    )
-    stays = (draws.below("leaves", 100, count) >= _LEAVE) | (begins == rounds - 1)
-    ends = np.where(stays, rounds - 1, begins + below(draws.words("ends", count), rounds) % np.maximum(rounds - 1 - begins, 1))
-    # Numbers go by rounds: who reads the file needs no more of it than has begun.
-    order = np.argsort(begins, kind="stable")
-    return Subscriptions(*(column[order] for column in (user, group, template, parameters, origin, begins, ends)))
+    return origin, number, np.where(origin == _OWN, own, np.where(origin == _NARROWED, narrower[listed], listed))
+
+
+def _lives(campus: Campus, draws: Draws) -> tuple[Codes, Codes]:
+    """The round before which each subscription is made, and the one after which it is taken back."""
+    count, last = campus.size.subscriptions, campus.size.rounds - 1
+    is_early = draws.below("from the beginning", 100, count) < _FROM_BEGINNING
+    begins = np.where(is_early, 0, 1 + draws.below("begins", last, count))
+    stays = (draws.below("leaves", 100, count) >= _LEAVE) | (begins == last)
+    leaves = begins + below(draws.words("ends", count), last + 1) % np.maximum(last - begins, 1)
+    return begins, np.where(stays, last, leaves)
 
 
 def _inherited(template: Template) -> tuple[str, ...]:
@@ -126,9 +137,7 @@ def _inherited(template: Template) -> tuple[str, ...]:
     return next((other.parameters for other in TEMPLATES if other.narrower == template.name), template.parameters)
 
 
-def _near(
-    people: People, draws: Draws, campus: Campus, template: Template, kind: str, group: Codes, number: Codes, place: int
-) -> Codes:
+def _near(people: People, draws: Draws, campus: Campus, template: Template, kind: str, group: Codes, number: Codes) -> Codes:
     """What is near to a group, as an entry of its list has it."""
     words = draws.at(f"near {kind}", number)
     match kind:
@@ -171,10 +180,8 @@ def _close_bounds(template: Codes, origin: Codes, parameters: NDArray[np.int64])
 
 def lines(campus: Campus, subscriptions: Subscriptions) -> Iterator[Line]:
     """Each of them as its line."""
-    last = campus.size.rounds - 1
-    columns = (
-        getattr(subscriptions, name).tolist() for name in ("user", "group", "template", "parameters", "origin", "begins", "ends")
-    )
+    names = ("user", "group", "template", "parameters", "origin", "begins", "ends")
+    columns = [getattr(subscriptions, name).tolist() for name in names]
     texts: dict[tuple[int, ...], tuple[Asked, str, str]] = {}
     for number, (user, group, template, parameters, origin, begins, ends) in enumerate(zip(*columns, strict=True)):
         known = texts.get((template, *parameters))
@@ -183,13 +190,13 @@ def lines(campus: Campus, subscriptions: Subscriptions) -> Iterator[Line]:
                 texts.clear()
             kind = TEMPLATES[template]
             values = {
-                name: number_term(value) if name in NUMBERS else campus.text(value)
+                name: integer(value) if name in NUMBERS else campus.text(value)
                 for name, value in zip(kind.parameters, parameters, strict=False)
             }
             asked = filled(kind, values)
             known = texts[(template, *parameters)] = (asked, sparql(asked), script(asked))
         asked, as_sparql, as_script = known
         yield Line(
-            number, f"user{user}", f"team{group}", TEMPLATES[template].name, ORIGINS[origin], begins, min(ends, last),
+            number, f"user{user}", f"team{group}", TEMPLATES[template].name, ORIGINS[origin], begins, ends,
             as_sparql, as_script, asked,
         )  # fmt: skip

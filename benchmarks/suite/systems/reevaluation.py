@@ -13,7 +13,8 @@ from typing import Self
 
 import pyoxigraph
 
-from ..files import Change, patterns_of
+from ..files import Change
+from ..queries import patterns_of
 from ..users import Line
 from .system import Measures, Row, Tell
 
