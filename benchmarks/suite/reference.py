@@ -1,7 +1,7 @@
 """What is right: the rows of each subscription over all of time, from relations of intervals, and their digests.
 
-All subscriptions of a template are answered together: a relation of their parameters is joined with one pattern after another, as
-they stand in the template, so that each row knows by whose parameters it came. What is the same query is answered once.
+All subscriptions of a template are answered together: its parameters are variables like others, and in the end each row is given to
+whoever asked for these values. What is the same query is answered once.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from .campus import Campus
 from .changes import Changes
 from .digests import Codes, Weighed, row_hashes, term_hash, weight, weights
 from .queries import NUMBERS, TEMPLATES, Pattern, Template
-from .relations import FOREVER, MAX_ROWS, UNBOUND, History, Relation, TooManyRows, counted, distinct, gaps
+from .relations import FOREVER, MAX_ROWS, UNBOUND, History, Relation, TooManyRows, counted, distinct, gaps, groups
 from .users import Subscriptions
 
 QUERY = "query"
 """The column that says whose row it is."""
 AT_ONCE = 20_000
 """Queries that are answered together, unless they turn out to be too many."""
-_INTERVALS_AT_ONCE = 1 << 20
 
 
 class Answer(NamedTuple):
@@ -140,6 +139,10 @@ def _answered(
     history: History, campus: Campus, template: Template, queries: Codes, parameters: NDArray[np.int64]
 ) -> Iterator[tuple[Codes, Relation]]:
     """The rows of some queries of a template, so many at once as can be."""
+    # Those that begin at the same constant are answered together, and what they share is joined once.
+    seed = _in_order(history, template.asked.where)[0][1]
+    place = template.parameters.index(seed) if seed else 0
+    queries = queries[np.argsort(parameters[queries, place], kind="stable")]
     waiting = [queries[begin : begin + AT_ONCE] for begin in range(0, len(queries), AT_ONCE)][::-1]
     while waiting:
         some = waiting.pop()
@@ -147,29 +150,59 @@ def _answered(
             f"${name}": parameters[some, place] + (campus.first_integer if name in NUMBERS else 0)
             for place, name in enumerate(template.parameters)
         }
-        begin = Relation({QUERY: some, **given}, np.zeros(len(some), dtype=np.int64), np.full(len(some), FOREVER))
+        asked = Relation({QUERY: some, **given}, np.zeros(len(some), dtype=np.int64), np.full(len(some), FOREVER))
         try:
-            yield some, _rows(history, campus, template, begin, MAX_ROWS if len(some) > 1 else None)
+            yield some, _rows(history, campus, template, asked, MAX_ROWS if len(some) > 1 else None)
         except TooManyRows:
             half = len(some) // 2
             waiting += [some[half:], some[:half]]
 
 
-def _rows(history: History, campus: Campus, template: Template, begin: Relation, limit: int | None) -> Relation:
-    """The rows of a template for all that ``begin`` has."""
+def _rows(history: History, campus: Campus, template: Template, queries: Relation, limit: int | None) -> Relation:
+    """The rows of a template for all queries, whose parameters are columns."""
     asked = template.asked
-    found = _joined(history, begin, template, asked.where, limit)
+    found = _arm(history, template, asked.where, queries, limit)
     if asked.negated:
         found = _cut(history, found, template, asked.negated, limit)
     if asked.optional:
         more = _joined(history, found, template, asked.optional, limit)
         found = _union(more, _cut(history, found, template, asked.optional, limit))
     if asked.or_else:
-        found = _union(found, _joined(history, begin, template, asked.or_else, limit))
+        found = _union(found, _arm(history, template, asked.or_else, queries, limit))
     names = (QUERY, *asked.select)
     if asked.count:
         return counted(found, names[:-1], names[-1], campus.first_integer)
     return distinct(found, names) if asked.distinct else found
+
+
+def _arm(history: History, template: Template, patterns: tuple[Pattern, ...], queries: Relation, limit: int | None) -> Relation:
+    """Patterns for all queries. Parameters are variables, but for the first, and who asks for which values is joined in the end;
+    bounds are numbers of each query, which is joined in the beginning."""
+    ordered = _in_order(history, patterns)
+    if template.asked.bounds:
+        return _joined(history, queries, template, tuple(pattern for pattern, _ in ordered), limit)
+    name = f"${ordered[0][1]}"
+    seeds = np.unique(queries.columns[name])
+    begin = Relation({name: seeds}, np.zeros(len(seeds), dtype=np.int64), np.full(len(seeds), FOREVER))
+    found = _joined(history, begin, template, tuple(pattern for pattern, _ in ordered), limit)
+    return history.matched(found, queries, [name for name in queries.columns if name != QUERY], limit=limit)
+
+
+def _in_order(history: History, patterns: tuple[Pattern, ...]) -> list[tuple[Pattern, str]]:
+    """Patterns in the order in which each finds the fewest facts for what is known then, each with its first parameter, or ""."""
+    ordered: list[tuple[Pattern, str]] = []
+    known: set[str] = set()
+    left = list(patterns)
+    while left:
+        if ordered:
+            best = min((one for one in left if known & {one[0], one[2]}), key=lambda one: history.found_by(one, known))
+        else:
+            # It begins at a parameter, or where there is none but bounds, at all facts.
+            best = min(left, key=lambda one: history.found_by(one, {item for item in one if item[0] == "$"}))
+        left.remove(best)
+        known |= {best[0], best[2]}
+        ordered.append((best, next((item[1:] for item in best if item[0] == "$"), "")))
+    return ordered
 
 
 def _joined(history: History, left: Relation, template: Template, patterns: tuple[Pattern, ...], limit: int | None) -> Relation:
@@ -202,15 +235,13 @@ def _with_constants(history: History, left: Relation, pattern: Pattern) -> Relat
 
 
 def _cut(history: History, left: Relation, template: Template, patterns: tuple[Pattern, ...], limit: int | None) -> Relation:
-    """Rows of ``left`` while patterns have no solution; a row of them each, whoever else has the same."""
-    parts = []
-    for begin in range(0, max(len(left), 1), _INTERVALS_AT_ONCE):
-        some = left.rows(np.arange(begin, min(begin + _INTERVALS_AT_ONCE, len(left))))
-        places = np.arange(len(some))
-        numbered = Relation({**some.columns, "own": places}, some.came, some.went)
-        found = _joined(history, numbered, template, patterns, limit)
-        parts.append(gaps(some, found.columns["own"], found.came, found.went))
-    return parts[0] if len(parts) == 1 else _stacked(parts)
+    """Rows of ``left`` while patterns have no solution: found once for all that agree in what the patterns ask about."""
+    shared = list(dict.fromkeys(_name(item) for pattern in patterns for item in pattern if _name(item) in left.columns))
+    first, own = groups(left, shared)
+    demand = {name: left.columns[name][first] for name in shared}
+    always = np.zeros(len(first), dtype=np.int64), np.full(len(first), FOREVER)
+    found = _joined(history, Relation({**demand, "own": np.arange(len(first))}, *always), template, patterns, limit)
+    return gaps(left, own, found.columns["own"], found.came, found.went)
 
 
 def _union(one: Relation, other: Relation) -> Relation:

@@ -6,7 +6,7 @@ group. Rows of an event have their one position as both. An interval is ``[came,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,12 +107,8 @@ class History:
                 least = left.columns[number] + (operator == ">")
                 found = np.searchsorted(keys, least, "left")
                 begin, end = (begin, np.minimum(end, found)) if operator == "<" else (np.maximum(begin, found), end)
-        counts = np.maximum(end - begin, 0)
-        if limit is not None and int(counts.sum()) > limit:
-            raise TooManyRows
-        at = np.repeat(np.arange(len(left)), counts)
-        offsets = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
-        there = order[np.repeat(begin, counts) + offsets]
+        at, place = _pairs(begin, np.maximum(end - begin, 0), limit)
+        there = order[place]
         came, went = facts.came[there], facts.went[there]
         # Of an event left stands at one position, which is to be within the fact's time.
         moment = (left.came == left.went)[at]
@@ -128,6 +124,40 @@ class History:
             columns[predicate] = facts.predicate[there]
         return Relation(columns, begins[overlap], ends[overlap])
 
+    def found_by(self, pattern: Pattern, known: Collection[str]) -> float:
+        """How many facts of a pattern agree, in the mean, with a row that has the items ``known``; 1 where it has both."""
+        subject, predicate, object = pattern
+        mine = [name for name in (subject, object) if name in known]
+        relation = predicate if predicate in PREDICATES else "?"
+        facts = self._facts[relation]
+        if len(mine) == 2:
+            return 1.0
+        if not mine:
+            return float(len(facts.came))
+        _, keys = self._order(relation, "subject" if mine == [subject] else "object")
+        return len(keys) / (int(np.count_nonzero(np.diff(keys))) + 1)
+
+    def matched(self, left: Relation, right: Relation, names: Sequence[str], *, limit: int | None = None) -> Relation:
+        """Rows of ``left`` with the columns of those of ``right``, whatever their times, that agree in these columns.
+
+        Raises TooManyRows for more than ``limit``.
+        """
+        wanted, keys = (self._key([rows.columns[name] for name in names]) for rows in (left, right))
+        order = np.argsort(keys, kind="stable")
+        begin, end = (np.searchsorted(keys[order], wanted, side) for side in ("left", "right"))
+        at, there = _pairs(begin, end - begin, limit)
+        columns = {name: column[at] for name, column in left.columns.items()}
+        for name, column in right.columns.items():
+            columns.setdefault(name, column[order[there]])
+        return Relation(columns, left.came[at], left.went[at])
+
+    def _key(self, columns: Sequence[Codes]) -> Codes:
+        assert self._terms ** len(columns) < 1 << 63, "templates have two parameters that are terms, at most"
+        key = columns[0]
+        for column in columns[1:]:
+            key = key * self._terms + column
+        return key
+
     def constant(self, item: str) -> int | None:
         """The code of a pattern's item that is a thing of the campus by its name, such as ``skill0``; None for any other."""
         kind = item.rstrip("0123456789")
@@ -141,6 +171,15 @@ class History:
             order = np.argsort(keys, kind="stable")
             found = self._ordered[predicate, by] = order, keys[order]
         return found
+
+
+def _pairs(begin: Codes, counts: Codes, limit: int | None) -> tuple[Codes, Codes]:
+    """Each row by its place, as often as it has partners, and the places of these: ``counts`` of them from ``begin`` on."""
+    if limit is not None and int(counts.sum()) > limit:
+        raise TooManyRows
+    at = np.repeat(np.arange(len(begin)), counts)
+    offsets = np.arange(len(at)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return at, np.repeat(begin, counts) + offsets
 
 
 def _intervals(subject: Codes, object: Codes, sign: NDArray[np.int8], position: Codes, terms: int) -> _Facts:
@@ -158,24 +197,35 @@ def _intervals(subject: Codes, object: Codes, sign: NDArray[np.int8], position: 
     return _Facts(subject[inserted], object[inserted], position[inserted], np.where(ends, position[following], FOREVER))
 
 
-def gaps(left: Relation, own: Codes, came: Codes, went: Codes) -> Relation:
-    """Rows of ``left`` where none of the intervals is that belong to them: interval ``i`` to row ``own[i]``."""
-    own, came, went = _united(own, came, went)
-    # Each row has a gap before each of its intervals, and one after the last.
-    rows = np.concatenate((own, np.arange(len(left))))
-    begin = np.concatenate((went, left.came))
-    order = np.lexsort((begin, rows))
-    rows, begin = rows[order], begin[order]
-    # The next interval of the row begins where this gap ends.
-    ends = np.concatenate((left.went[own], left.went))[order]
-    by_row = np.lexsort((came, own))
-    counts = np.bincount(own, minlength=len(left))
+def gaps(left: Relation, own: Codes, of: Codes, came: Codes, went: Codes) -> Relation:
+    """Rows of ``left`` where none of the intervals is that belong to them: row ``i`` is of owner ``own[i]``, interval ``j`` of
+    ``of[j]``."""
+    of, came, went = _united(of, came, went)
+    # Intervals of one owner do not meet, so those that overlap a row stand together.
+    begin = np.searchsorted(of * _STEP + _limited(went), own * _STEP + left.came, "right")
+    end = np.searchsorted(of * _STEP + came, own * _STEP + _limited(left.went), "left")
+    counts = np.maximum(end - begin, 0)
+    # Each row has a gap before each of them, and one after the last; an interval may reach beyond the row on both sides.
+    rows = np.repeat(np.arange(len(left)), counts + 1)
     first = np.cumsum(counts + 1) - counts - 1
-    inner = np.ones(len(rows), dtype=bool)
-    inner[first + counts] = False
-    ends[inner] = came[by_row]
-    found = left.rows(rows).during(begin, ends)
-    return found.rows(np.flatnonzero(begin < ends))
+    place = np.arange(len(rows)) - np.repeat(first, counts + 1)
+    at = np.repeat(begin, counts + 1) + place
+    is_first, is_last = place == 0, place == np.repeat(counts, counts + 1)
+    ends_before = went[np.where(is_first, 0, at - 1)] if len(went) else left.went[rows]
+    begins_after = came[np.where(is_last, 0, at)] if len(came) else left.went[rows]
+    starts = np.where(is_first, left.came[rows], ends_before)
+    ends = np.where(is_last, left.went[rows], begins_after)
+    found = left.rows(rows).during(starts, ends)
+    return found.rows(np.flatnonzero(starts < ends))
+
+
+_STEP = np.int64(1) << 28
+"""More than there are positions: owners are made ranges of their own, so that one search, or one running maximum, serves all."""
+
+
+def _limited(went: Codes) -> Codes:
+    """FOREVER as the last moment of a range."""
+    return np.minimum(went, _STEP - 1)
 
 
 def _united(own: Codes, came: Codes, went: Codes) -> tuple[Codes, Codes, Codes]:
@@ -184,27 +234,25 @@ def _united(own: Codes, came: Codes, went: Codes) -> tuple[Codes, Codes, Codes]:
         return own, came, went
     order = np.lexsort((came, own))
     own, came, went = own[order], came[order], went[order]
-    # The latest end so far of this owner: owners are made ranges of their own, so that one running maximum serves all.
-    step = np.int64(1) << 28  # more than there are positions
     assert int(own[-1]) < 1 << 34, "so many rows are never in memory at once"
-    latest = np.maximum.accumulate(np.minimum(went, step - 1) + own * step) - own * step
+    latest = np.maximum.accumulate(_limited(went) + own * _STEP) - own * _STEP
     new = np.concatenate(([True], (own[1:] != own[:-1]) | (came[1:] > latest[:-1])))
     begins = np.flatnonzero(new)
     last = np.concatenate((begins[1:], [len(own)])) - 1
     ends = latest[last]
-    return own[begins], came[begins], np.where(ends == step - 1, FOREVER, ends)
+    return own[begins], came[begins], np.where(ends == _STEP - 1, FOREVER, ends)
 
 
 def distinct(rows: Relation, names: Sequence[str]) -> Relation:
     """Each combination of these columns once at a time."""
-    first, own = _groups(rows, names)
+    first, own = groups(rows, names)
     own, came, went = _united(own, rows.came, rows.went)
     return Relation({name: rows.columns[name][first][own] for name in names}, came, went)
 
 
 def counted(rows: Relation, names: Sequence[str], result: str, base: int) -> Relation:
     """How many rows there are of each combination of these columns, as ``base`` and the number; no row where there is none."""
-    first, own = _groups(rows, names)
+    first, own = groups(rows, names)
     ends = rows.went < FOREVER
     owner = np.concatenate((own, own[ends]))
     position = np.concatenate((rows.came, rows.went[ends]))
@@ -228,7 +276,7 @@ def counted(rows: Relation, names: Sequence[str], result: str, base: int) -> Rel
     return Relation({**columns, result: base + number[there]}, position[there], until[there])
 
 
-def _groups(rows: Relation, names: Sequence[str]) -> tuple[NDArray[np.intp], Codes]:
+def groups(rows: Relation, names: Sequence[str]) -> tuple[NDArray[np.intp], Codes]:
     """The first row of each combination, and the number of the combination of each row."""
     keys = np.zeros(len(rows), dtype=np.int64)
     for name in names:

@@ -192,19 +192,25 @@ def at(rows: Relation, moment: int, *names: str) -> Counter[Any]:
     return Counter(zip(*(rows.columns[name][there].tolist() for name in names), strict=True))
 
 
-@given(st.lists(INTERVALS, min_size=1, max_size=4))
-def test_gaps_are_where_none_is(cuts: list[Intervals]) -> None:
-    left = relation([(number, [(2, 15)]) for number in range(len(cuts))])
-    own = np.array([number for number, intervals in enumerate(cuts) for _ in intervals], dtype=np.int64)
-    inside = np.array([(max(came, 2), min(went, 15)) for intervals in cuts for came, went in intervals], dtype=np.int64)
-    came, went = inside.reshape(-1, 2).T
-    real = came < went
+@given(st.lists(st.tuples(st.integers(0, 2), INTERVALS), max_size=4), st.lists(INTERVALS, min_size=3, max_size=3))
+def test_gaps_are_where_none_is(rows: list[tuple[int, Intervals]], cuts: list[Intervals]) -> None:
+    left, cutting = relation(rows), relation(list(enumerate(cuts)))
 
-    found = gaps(left, own[real], came[real], went[real])
+    found = gaps(left, left.columns["value"], cutting.columns["value"], cutting.came, cutting.went)
 
     for moment in MOMENTS:
-        free = [n for n, cut in enumerate(cuts) if 2 <= moment < 15 and not any(a <= moment < b for a, b in cut)]
-        assert at(found, moment, "value") == Counter((number,) for number in free)
+        cut = at(cutting, moment, "value")
+        held = at(left, moment, "value")
+        assert at(found, moment, "value") == Counter({row: times for row, times in held.items() if row not in cut})
+
+
+def test_gaps_of_what_does_not_end() -> None:
+    left = relation([(0, [(3, FOREVER)]), (1, [(3, FOREVER)])])
+
+    found = gaps(left, left.columns["value"], np.array([0, 1]), np.array([5, 5]), np.array([7, FOREVER]))
+
+    times = zip(found.columns["value"].tolist(), found.came.tolist(), found.went.tolist(), strict=True)
+    assert sorted(times) == [(0, 3, 5), (0, 7, FOREVER), (1, 3, 5)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), INTERVALS), max_size=5))

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.suite import files
 from benchmarks.suite.__main__ import main
-from benchmarks.suite.campus import TINY
+from benchmarks.suite.campus import TINY, Size
 from benchmarks.suite.driver import Driver, Outcome, Pace
 from benchmarks.suite.queries import TEMPLATES
 from benchmarks.suite.systems.over_pipes import OverPipes, SystemFailed
@@ -56,11 +56,13 @@ def test_the_adapter_of_the_page_is_short() -> None:
     assert 0 < len(ADAPTER.splitlines()) < 60
 
 
-async def test_real_peers_are_right(folder: Path) -> None:
-    outcome = await run(folder, RealPeers, Pace(batch=100, per_s=100.0, paced=20, patience_s=30.0))
+async def test_real_peers_are_right(tmp_path: Path) -> None:
+    files.generate(tmp_path, Size(1_000, len(TEMPLATES), rounds=3), 1)
+
+    outcome = await run(tmp_path, RealPeers, Pace(batch=100, per_s=100.0, paced=20, patience_s=30.0))
 
     assert outcome.verdict.wrong == ()
-    assert (outcome.verdict.right, outcome.disagreeing) == (TINY.subscriptions, 0)
+    assert (outcome.verdict.right, outcome.disagreeing) == (len(TEMPLATES), 0)
     assert len(outcome.measures.peers) == 2
     assert all(peer.messages and peer.bytes and peer.load for peer in outcome.measures.peers)
 

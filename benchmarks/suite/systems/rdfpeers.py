@@ -11,7 +11,7 @@ What is simulated: peers are objects of one process, a message goes straight to 
 next change is made, and nobody dies. So there are no lookups, no hops on the way, and no races, all of which flatter it. Ours,
 which neither paper says: a retraction follows the same chain and takes back what waits there; bounds are tested as soon as their
 variable has a value; DISTINCT and UNION are added up at the subscriber. Absences, OPTIONAL and counts are refused: they are no
-chains.
+chains. RDFPeers also stores nothing under constants that are too popular, which is left out since it loses rows.
 """
 
 from __future__ import annotations
