@@ -49,16 +49,7 @@ class People:
     def __init__(self, campus: Campus) -> None:
         self._campus, self._draws = campus, Draws(campus.seed)
         self.counts = campus.counts
-        self.popular = {
-            "person": Popularity(self.counts["person"], 40),
-            "room": Popularity(self.counts["room"], 10),
-            "floor": Popularity(self.counts["floor"], 5),
-            "team": Popularity(self.counts["team"], 5),
-            "project": Popularity(self.counts["project"], 5),
-            "skill": Popularity(self.counts["skill"], 2),
-            "sensor": Popularity(self.counts["sensor"], 20),
-            "alarm": Popularity(self.counts["alarm"], 2),
-        }
+        self.popular = {kind: Popularity(count) for kind, count in self.counts.items()}
 
     @cached_property
     def team_of(self) -> Codes:

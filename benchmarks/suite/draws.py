@@ -1,7 +1,8 @@
 """Draws in whole numbers alone: a workload has the same bytes on every machine, whatever its mathematical library rounds.
 
-Popularity follows the law of Zipf and Mandelbrot with exponent 1: rank ``i`` (from 0) weighs ``1 / (i + shift)``. A shift of 1 is
-Zipf's law; the larger it is, the flatter is the head.
+Popularity follows the law of Zipf and Mandelbrot with exponent 1: rank ``i`` of n, from 0, weighs ``1 / (i + q)``, with q a
+hundredth of n, and 1 at least, which is Zipf's own law. So the first is a hundred times as popular as the last in a workload of
+any size, and what a change has to do with does not grow with the size of the world.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from simulations.engine.randomness import Stream, Words
 from .digests import Codes
 
 _ONE = 1 << 40
+_FLATTENED = 100
+"""Ranks for each that the law is shifted by."""
 
 
 class Popularity:
     """The law over so many ranks."""
 
-    def __init__(self, ranks: int, shift: int) -> None:
+    def __init__(self, ranks: int) -> None:
+        shift = max(1, ranks // _FLATTENED)
         weights = np.uint64(_ONE) // (np.arange(ranks, dtype=np.uint64) + np.uint64(shift))
         self._ends = np.cumsum(weights, dtype=np.uint64)
 

@@ -94,7 +94,7 @@ def _users(campus: Campus, draws: Draws) -> tuple[Codes, Codes]:
     count = campus.size.subscriptions
     groups = min(campus.counts["team"], max(3, count // PER_GROUP))
     users = max(groups, count // PER_USER)
-    others = Popularity(groups, 5).ranks(draws.words("group of user", users - groups))
+    others = Popularity(groups).ranks(draws.words("group of user", users - groups))
     user = below(draws.words("user", count), users)
     return user, np.concatenate((np.arange(groups), others))[user]
 

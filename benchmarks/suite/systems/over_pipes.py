@@ -84,6 +84,8 @@ class OverPipes:
             reader.cancel()
             with suppress(asyncio.CancelledError):
                 await reader
+            with suppress(ConnectionError):  # that it did not read to the end is its matter
+                await process.stdin.wait_closed()
 
     async def subscribe(self, subscription: Line) -> None:
         said = await self._ask(do="subscribe", **msgspec.to_builtins(subscription))
