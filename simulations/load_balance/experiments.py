@@ -11,7 +11,6 @@ from ..engine.html_page import write_page
 from ..engine.ownership import prefixes_of
 from ..engine.provenance import Provenance, made_by
 from ..engine.results import REPORT, prepare_folder, save_numbers
-from ..engine.warnings_told import files_ignored, malformed
 from ..errors import BadParameter
 from ..workload.workload import COMMON_MIX, POSITIONS, WIDTH, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
 from .balance import Counter, Outcome, in_one_thread, peers_table, run
@@ -168,16 +167,11 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
             raise BadParameter(f"--values {request.values!r}; expected {SCATTERED} or {BY_RANK}")
         return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600, request.values == BY_RANK), None, ""
     from ..workload.files import read
-    from ..workload.pieces import EXAMPLES
 
     if not 0 < hours < float("inf"):
         raise BadParameter(f"tuples within {hours:g} h; expected more than 0")
     reading = read(request.events, seconds=hours * 3600)
-    return (
-        reading.recorded,
-        None,
-        "; ".join([*malformed(reading.malformed, "line", reading.examples), *files_ignored(reading.ignored, "tuples", EXAMPLES)]),
-    )
+    return reading.recorded, None, "; ".join(reading.seen.said())
 
 
 def mix_of(request: BalanceRequest) -> Mix:

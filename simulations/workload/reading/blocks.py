@@ -53,13 +53,13 @@ class SplitSeen(msgspec.Struct):
 
 def packed(column: Encoded, keys: Words) -> bytes:
     """A column of a block by the keys of its own constants: how many they are, the keys, and which of them each field has."""
-    used = np.bincount(column.index, minlength=len(column.distinct)) > 0
-    index = column.index
+    used = np.bincount(column.which, minlength=len(column.distinct)) > 0
+    which = column.which
     if not used.all():
-        index = (np.cumsum(used) - 1)[index]
+        which = (np.cumsum(used) - 1)[which]
     distinct = column.distinct[used]
     narrow = np.min_scalar_type(max(0, len(distinct) - 1))
-    return len(distinct).to_bytes(4, "little") + keys[distinct].tobytes() + index.astype(narrow).tobytes()
+    return len(distinct).to_bytes(4, "little") + keys[distinct].tobytes() + which.astype(narrow).tobytes()
 
 
 def unpacked(data: bytes, tuples: int) -> tuple[Words, NDArray[np.integer]]:
@@ -71,12 +71,13 @@ def unpacked(data: bytes, tuples: int) -> tuple[Words, NDArray[np.integer]]:
 
 def coded(data: bytes, tuples: int, keys: Words) -> bytes:
     """The same column by codes, the places of its keys among the sorted ones, in the fewest bytes that hold all of those."""
-    known, index = unpacked(data, tuples)
+    known, which = unpacked(data, tuples)
     # In their order the search goes through the table once, and stays in the cache.
     order = np.argsort(known)
     codes = np.empty(len(known), dtype=np.min_scalar_type(max(0, len(keys) - 1)))
     codes[order] = np.searchsorted(keys, known[order])
-    return codes[index].tobytes()
+    found: bytes = codes[which].tobytes()
+    return found
 
 
 def codes_of(data: bytes, tuples: int) -> NDArray[np.int32]:
@@ -97,7 +98,7 @@ class Counts:
             counts, known = self._counts[position], len(self._dictionaries[position])
             if len(counts) < known:
                 counts = self._counts[position] = np.concatenate([counts, np.zeros(max(known, len(counts)), dtype=np.int64)])
-            of_distinct = np.bincount(column.index, minlength=len(column.distinct))
+            of_distinct = np.bincount(column.which, minlength=len(column.distinct))
             # Two distinct values may be one term, and those that are none have no field left.
             there = of_distinct > 0
             np.add.at(counts, column.distinct[there], of_distinct[there])
@@ -192,7 +193,7 @@ def chosen_of(block: Block, wanted: Whole) -> tuple[NDArray[np.int64], NDArray[n
 def row_of_block(seen: SplitSeen, first: int, columns: tuple[Encoded, ...], keys: Iterable[Words]) -> Mapping[str, object]:
     """A row of READ_SCHEMA with a block of a split; ``first`` is the number of its first tuple within the split."""
     data = [packed(column, known) for column, known in zip(columns, keys, strict=True)]
-    tuples = len(columns[0].index)
+    tuples = len(columns[0].which)
     return {"file": seen.file, "start": seen.start, "first": first, "tuples": tuples, **dict(zip(POSITIONS, data, strict=True))}
 
 

@@ -1,6 +1,6 @@
 """Lines of a file, rows of a table or the statements of a document as columns of fields: the same meaning as lines.py gives them.
 
-Whoever reads gets batches of :class:`Rows`. Lines are read in bulk where they are as most lines are; one that is not is looked at by
+Whoever reads gets batches of :class:`Rows`. Lines are read in bulk where they are as most are; one that is not is looked at by
 itself, so that a mistake costs no other line.
 """
 

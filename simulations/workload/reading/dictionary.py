@@ -39,12 +39,13 @@ class Encoded(NamedTuple):
     """
 
     distinct: Places
-    index: NDArray[np.integer[Any]]
+    which: NDArray[np.integer[Any]]
 
     @property
     def places(self) -> Places:
         """The place of each field."""
-        return self.distinct[self.index]
+        found: Places = self.distinct[self.which]
+        return found
 
 
 class Dictionary:
@@ -170,8 +171,8 @@ def problem_of(value: object) -> str | None:
 
 
 def _told_apart(places: Places) -> Encoded:
-    distinct, index = np.unique(places, return_inverse=True)
-    return Encoded(distinct, index)
+    distinct, which = np.unique(places, return_inverse=True)
+    return Encoded(distinct, which)
 
 
 def _is_text(kind: pyarrow.DataType) -> bool:

@@ -71,7 +71,7 @@ class Distributed:
 
     def thinned(self, tuples: int) -> Recorded:
         """So many of its tuples, evenly from all of it, in the driver. Codes stay."""
-        codes = self.at(np.arange(tuples) * self.tuples // tuples).codes
+        codes = tuple(column.astype(np.int32) for column in self.at(np.arange(tuples) * self.tuples // tuples).codes)
         facts = [np.bincount(column, minlength=len(of.keys)) for column, of in zip(codes, self.constants, strict=True)]
         constants = tuple(Constants(of.keys, count) for of, count in zip(self.constants, facts, strict=True))
         return Recorded(codes, constants, self.seconds)

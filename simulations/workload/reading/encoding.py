@@ -31,7 +31,7 @@ class Tuples(NamedTuple):
 
     def __len__(self) -> int:
         """How many tuples."""
-        return len(self.columns[0].index)
+        return len(self.columns[0].which)
 
 
 def new_dictionaries() -> Dictionaries:
@@ -48,7 +48,7 @@ def encode(dictionaries: Dictionaries, rows: Rows) -> Tuples:
             wrong |= column.places == NO_PLACE
     found = np.flatnonzero(wrong)
     if len(found):
-        columns = tuple(Encoded(column.distinct, column.index[~wrong]) for column in columns)
+        columns = tuple(Encoded(column.distinct, column.which[~wrong]) for column in columns)
     told = [(int(rows.lines[row]), _first_problem(rows.columns, int(row))) for row in found[:EXAMPLES]]
     examples = sorted([*rows.complaints, *told], key=_line_of)[:EXAMPLES]
     return Tuples(columns, len(rows.complaints) + len(found), examples, rows.graphs)

@@ -8,6 +8,7 @@ works with Spark Connect.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import reduce
@@ -75,8 +76,8 @@ def _constants_of(read: DataFrame, path: str) -> tuple[Constants, ...]:
         for name, count in zip(POSITIONS, distinct, strict=True):
             if count > MAX_CONSTANTS:
                 raise BadWorkload(
-                    f"{path} has {count:,} distinct constants in the place of the {name}; expected {MAX_CONSTANTS:,} at most, of which "
-                    "the driver keeps 16 bytes each: take a part of it, as every tenth file"
+                    f"{path} has {count:,} distinct constants in the place of the {name}; expected {MAX_CONSTANTS:,} at most, "
+                    "of which the driver keeps 16 bytes each: take a part of it"
                 )
         table = parts.toArrow()
     finally:
@@ -117,15 +118,26 @@ def _coded(read: DataFrame, keys: list[Words], begins: Begins) -> DataFrame:
 @contextmanager
 def _failing(path: str) -> Iterator[None]:
     """A block that reads by Spark. Raises BadWorkload where a file cannot be read, and JobFailed for whatever else Spark raises."""
-    from pyspark.errors import AnalysisException, PySparkException
-
     try:
         yield
-    except PySparkException as error:
-        first = str(error).splitlines()[0][:300]
-        if isinstance(error, AnalysisException) or (error.getCondition() or "").startswith(("FAILED_READ_FILE", "CANNOT_")):
-            raise BadWorkload(f"cannot read {path}: {first}") from None
-        raise JobFailed(f"the job that reads {path} failed on Spark: {first}") from error
+    except Exception as error:
+        # Java's own pass through as they are, by a package that Spark Connect does without.
+        if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
+            raise
+        text = str(error)
+        found = _CONDITION.search(text)
+        condition, said = found.groups() if found is not None else ("", text.splitlines()[0])
+        causes = _CAUSE.findall(text)
+        told = f"{said.strip().rstrip('.')[:300]}{f' ({causes[-1][:200]})' if causes else ''}"
+        if condition.startswith(_OF_FILES):
+            raise BadWorkload(f"cannot read {path}: {told}") from None
+        raise JobFailed(f"the job that reads {path} failed on Spark: {told}") from error
+
+
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
+_CAUSE = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
+_OF_FILES = ("FAILED_READ_FILE", "CANNOT_", "PATH_", "UNABLE_TO_INFER_SCHEMA", "FAILED_MERGE", "PARQUET_", "UNSUPPORTED_")
+"""How Spark's names begin of what is wrong with files ("Error Conditions" of its documentation)."""
 
 
 def _frame_of(spark: SparkSession, path: str, found: Found) -> DataFrame:
@@ -147,7 +159,7 @@ def _lines(spark: SparkSession, format: str, sources: list[Source], _: str) -> D
 
 
 def _whole_files(spark: SparkSession, format: str, sources: list[Source], _: str) -> DataFrame:
-    """Lines of comma separated values, each file by one task: its first line names its columns, and fields may hold ends of lines."""
+    """Lines of comma separated values, each file by one task: the first line names columns, and fields may hold ends of lines."""
     from pyspark.sql import functions
 
     numbered = _text(spark, sources).withColumn("line", functions.monotonically_increasing_id())
@@ -185,13 +197,12 @@ def _parquet(spark: SparkSession, format: str, sources: list[Source], path: str)
 
 def _delta(spark: SparkSession, format: str, sources: list[Source], path: str) -> DataFrame:
     """Rows of a table of Delta Lake, in the order in which Spark reads them. Raises BadWorkload where its package is not there."""
-    from pyspark.errors import PySparkException
     from pyspark.sql import functions
 
     try:
         table = spark.read.format(DELTA).load(sources[0].path)
-    except PySparkException as error:
-        if error.getCondition() != "DATA_SOURCE_NOT_FOUND":
+    except Exception as error:
+        if "DATA_SOURCE_NOT_FOUND" not in str(error):
             raise
         raise BadWorkload(
             f"{path} is a table of Delta Lake, and this Spark has no package that reads one; start it with the package "

@@ -71,8 +71,8 @@ def find(spark: SparkSession, asked: str, format: str | None) -> Found:
     for source in found.sources:
         if source.format in DOCUMENTS and source.size_bytes > MAX_DOCUMENT_BYTES:
             raise BadWorkload(
-                f"{source.path} has {source.size_bytes:,} bytes, and {source.format} is read as a whole, {MAX_DOCUMENT_BYTES:,} at most; "
-                "convert it to N-Triples or N-Quads, which are read line by line"
+                f"{source.path} has {source.size_bytes:,} bytes, and {source.format} is read as a whole, {MAX_DOCUMENT_BYTES:,} at "
+                "most; convert it to N-Triples or N-Quads, which are read line by line"
             )
     return found
 

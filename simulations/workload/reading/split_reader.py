@@ -10,7 +10,7 @@ import gzip
 import io
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -90,7 +90,7 @@ def _slices(batches: Batches) -> Iterator[tuple[str, int, pyarrow.RecordBatch]]:
             index = files.dictionary_encode().indices.to_numpy()
             inner = np.flatnonzero((index[1:] != index[:-1]) | (starts[1:] != starts[:-1])) + 1
             edges = [0, *inner.tolist(), len(batch)]
-        for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        for begin, end in pairwise(edges):
             yield files[begin].as_py(), int(starts[begin]), batch.slice(begin, end - begin).drop_columns([FILE, START])
 
 
