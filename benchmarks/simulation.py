@@ -2,9 +2,10 @@
 
     .venv/bin/python -m benchmarks.simulation [--tuples 1e8] [--peers 1e6] [--cores 2] [--part NAME] [--strategy NAME] [--json]
 
-Three parts, each a table. ``largest`` is the largest run on Spark, its time beside the same counting in one thread here, and what
+Four parts, each a table. ``largest`` is the largest run on Spark, its time beside the same counting in one thread here, and what
 memory it took at most. ``tuples`` has ever more tuples, ``peers`` ever more peers, on Spark: time is to grow linearly with tuples,
-and at most as the logarithm of the peers. The session is started, and Spark warmed with a small run, before anything is timed;
+and at most as the logarithm of the peers. ``reading`` is how long tasks of Spark take to read so many tuples of a Parquet file
+(simulation_reading.py). The session is started, and Spark warmed with a small run, before anything is timed;
 posting the subscriptions is not timed either, since both ways have that in common. Both counts must agree, or the program ends
 with status 1.
 
@@ -30,6 +31,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import machine
+from benchmarks.simulation_reading import WANTED_PER_S, measure_reading, reading_table
 from simulations.engine.spark import session
 from simulations.load_balance.balance import Counter, in_one_thread, on_spark
 from simulations.load_balance.counted_loads import Loads
@@ -39,7 +41,7 @@ from simulations.workload.workload import COMMON_MIX, Synthetic
 
 SUBSCRIPTIONS = 200_000
 STRATEGIES = ("rarest", "hot-split-10+demand", "composite")
-PARTS = ("largest", "tuples", "peers")
+PARTS = ("largest", "tuples", "peers", "reading")
 LEAST_TUPLES = 1_000_000
 LEAST_PEERS = 1_000
 WANTED_S = 120.0
@@ -197,11 +199,15 @@ def main() -> None:
     asked = parser.parse_args()
     strategies = asked.strategies or list(STRATEGIES)
 
-    spark = on_spark(session("benchmark", master=f"local[{asked.cores}]", partitions=asked.cores))
-    for _ in range(2):
+    started = session("benchmark", master=f"local[{asked.cores}]", partitions=asked.cores)
+    reading = measure_reading(started, asked.tuples) if "reading" in (asked.parts or PARTS) else None
+    spark = on_spark(started)
+    for _ in range(0 if asked.parts == ["reading"] else 2):
         measure(strategies[0], asked.peers, 1 << 22, spark, alone=True)
     parts: dict[str, list[Run]] = {}
     for part in asked.parts or PARTS:
+        if part == "reading":
+            continue
         if part == "largest":
             parts[part] = [measure(name, asked.peers, asked.tuples, spark, alone=True) for name in strategies]
         elif part == "tuples":
@@ -213,9 +219,12 @@ def main() -> None:
             most = powers(asked.peers, least=LEAST_PEERS)
             parts[part] = [measure(name, peers, asked.tuples, spark, alone=False) for name in ends for peers in most]
     found = verdicts(parts)
+    if reading is not None:
+        found[f"{WANTED_PER_S:,} tuples read a second"] = reading.per_s >= WANTED_PER_S
 
     if asked.json:
         document = {part: [asdict(run) for run in runs] for part, runs in parts.items()}
+        document |= {} if reading is None else {"reading": [asdict(reading)]}
         print(json.dumps({"machine": machine(), **document, "verdicts": found}, indent=2))
         return
     console = Console(width=120)
@@ -223,6 +232,8 @@ def main() -> None:
     titles = {"largest": "The largest run", "tuples": "Ever more tuples", "peers": "Ever more peers"}
     for part, runs in parts.items():
         console.print(table(titles[part], runs))
+    if reading is not None:
+        console.print(reading_table(reading))
     for wanted, holds in found.items():
         console.print(f"{'yes' if holds else 'NO '}  {wanted}")
 

@@ -38,7 +38,7 @@ class Reading:
     """Texts by place, not by code."""
 
     def terms(self) -> tuple[list[Term], ...]:
-        """The term of each code of each position, made again from its text."""
+        """The term of each code of each position."""
         found = []
         for known, constants in zip(self.dictionaries, self.recorded.constants, strict=True):
             by_key = dict(zip(known.keys.tolist(), known.terms(), strict=True))
@@ -48,7 +48,7 @@ class Reading:
 
 def read(path: str | Path, *, format: str | None = None, seconds: float = DAY_S) -> Reading:
     """All tuples of a file, a folder or a pattern, encoded. Raises BadWorkload when they cannot be read or there are none."""
-    known, tuples = new_dictionaries(), _Columns()
+    known, tuples = new_dictionaries(keeps_terms=True), _Columns()
     with failing(path):
         found = sources_of(path, holding="tuples", format=format, formats=OF_TUPLES)
     seen = Seen(ignored=tuple(found.ignored))

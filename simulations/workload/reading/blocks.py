@@ -59,25 +59,49 @@ def packed(column: Encoded, keys: Words) -> bytes:
         which = (np.cumsum(used) - 1)[which]
     distinct = column.distinct[used]
     narrow = np.min_scalar_type(max(0, len(distinct) - 1))
-    return len(distinct).to_bytes(4, "little") + keys[distinct].tobytes() + which.astype(narrow).tobytes()
+    return len(distinct).to_bytes(_WORD, "little") + keys[distinct].tobytes() + which.astype(narrow).tobytes()
 
 
 def unpacked(data: bytes, tuples: int) -> tuple[Words, NDArray[np.integer]]:
     """The keys of a block's own constants, and which of them each field has."""
-    distinct = int.from_bytes(data[:4], "little")
-    end = 4 + 8 * distinct
-    return np.frombuffer(data, np.uint64, distinct, 4), np.frombuffer(data, f"u{(len(data) - end) // tuples}", tuples, end)
+    distinct = int.from_bytes(data[:_WORD], "little")
+    end = _WORD * (1 + distinct)
+    return np.frombuffer(data, np.uint64, distinct, _WORD), np.frombuffer(data, f"u{(len(data) - end) // tuples}", tuples, end)
 
 
-def coded(data: bytes, tuples: int, keys: Words) -> bytes:
-    """The same column by codes, the places of its keys among the sorted ones, in the fewest bytes that hold all of those."""
-    known, which = unpacked(data, tuples)
-    # In their order the search goes through the table once, and stays in the cache.
-    order = np.argsort(known)
-    codes = np.empty(len(known), dtype=np.min_scalar_type(max(0, len(keys) - 1)))
-    codes[order] = np.searchsorted(keys, known[order])
-    found: bytes = codes[which].tobytes()
-    return found
+_WORD = 8
+
+
+class CodeTable:
+    """The codes of keys: their places among all keys of a position, which are in order.
+
+    Keys are hashes, so their leading bits say nearly where they are: a table says where those of equal bits begin.
+    """
+
+    def __init__(self, keys: Words) -> None:
+        self._keys = keys
+        bits = max(1, min(_MOST_BITS, len(keys).bit_length()))
+        self._shift = np.uint64(64 - bits)
+        self._begins = np.searchsorted(keys >> self._shift, np.arange(1 << bits, dtype=np.uint64))
+        self._narrow = np.min_scalar_type(max(0, len(keys) - 1))
+
+    def places(self, keys: Words) -> NDArray[np.int64]:
+        """The place of each key, all of which must be there."""
+        found: NDArray[np.int64] = self._begins[keys >> self._shift]
+        left = np.flatnonzero(self._keys[found] != keys)
+        while len(left):
+            found[left] += 1
+            left = left[self._keys[found[left]] != keys[left]]
+        return found
+
+    def coded(self, data: bytes, tuples: int) -> bytes:
+        """A column of a block that was packed by its own keys, by codes: in the fewest bytes that hold all of those."""
+        known, which = unpacked(data, tuples)
+        return self.places(known).astype(self._narrow).take(which, mode="clip").tobytes()
+
+
+_MOST_BITS = 22
+"""Leading bits by which keys are looked up: 32 MiB of table at most, for each position of a task."""
 
 
 def codes_of(data: bytes, tuples: int) -> NDArray[np.int32]:

@@ -190,7 +190,7 @@ def _is_term(text: str) -> bool:
 def _texts_of(lines: Sequence[bytes]) -> list[str] | None:
     """The texts of lines; None where each is to be looked at alone, for what is no UTF-8 or no plain text."""
     joined = b"\n".join(lines)
-    if b"\0" in joined or MARK_BYTES in joined:
+    if not lines or b"\0" in joined or MARK_BYTES in joined:
         return None
     try:
         texts = joined.decode().split("\n")

@@ -20,6 +20,7 @@ from ...engine.randomness import Words
 from ..lines import TOO_DEEP
 from ..term_texts import term_of_text
 from ..workload import ARITY
+from .text_table import MISSING, TextTable, hashes_of
 
 if TYPE_CHECKING:
     import pyarrow
@@ -49,15 +50,16 @@ class Encoded(NamedTuple):
 
 
 class Dictionary:
-    """Texts and values of a position by place, in the order in which they come."""
+    """Texts and values of a position by place, in the order in which they come; with ``keeps_terms`` the terms of places too."""
 
-    def __init__(self, position: int) -> None:
+    def __init__(self, position: int, *, keeps_terms: bool = False) -> None:
         self._position = position
-        self._texts: dict[str, int] = {}
+        self._texts = TextTable()
         self._terms: dict[Term, int] = {}
         """What did not come as a text: values that Python takes for equal, as 1 and 1.0, are different terms."""
         self._keys = np.zeros(1 << 10, dtype=np.uint64)
         self._made = 0
+        self._kept: list[Term] | None = [] if keeps_terms else None
 
     def __len__(self) -> int:
         """How many places there are."""
@@ -65,7 +67,7 @@ class Dictionary:
 
     @property
     def size(self) -> int:
-        """How many texts and values are remembered, those that are no terms included: about 200 bytes each."""
+        """How many texts and values are remembered, those that are no terms included."""
         return len(self._texts) + len(self._terms)
 
     @property
@@ -97,49 +99,63 @@ class Dictionary:
         return self._encode_distinct(column)
 
     def terms(self) -> list[Term]:
-        """The term of each place, made again."""
-        found: dict[int, Term] = {place: text_or_term for text_or_term, place in self._terms.items()}
-        found |= {place: term_of_text(text) for text, place in self._texts.items() if place != NO_PLACE}
-        return [found[place] for place in range(len(self))]
+        """The term of each place, where they are kept."""
+        return list(self._kept or [])
 
     def _encode_distinct(self, column: pyarrow.DictionaryArray) -> Encoded:
         values = column.dictionary
-        texts = values.to_numpy(zero_copy_only=False).tolist() if _is_text(values.type) else values.to_pylist()
-        distinct = self._places_of(texts)
+        if _is_text(values.type) and not values.null_count:
+            distinct = self._places_of_texts(values)
+        else:
+            distinct = self._places_of(values.to_pylist())
         indices = column.indices
         if indices.null_count:
             distinct = np.append(distinct, np.int32(NO_PLACE))
             indices = indices.fill_null(len(distinct) - 1)
         return Encoded(distinct, indices.to_numpy(zero_copy_only=False))
 
-    def _places_of(self, values: Sequence[Any]) -> Places:
-        try:
-            found = list(map(self._texts.get, values))
-        except TypeError:
-            # A list or an object of JSON has no hash, and is no term.
-            found = [self._texts.get(value) if isinstance(value, str) else None for value in values]
-        if None in found:
-            found = [self._place_of(value) if place is None else place for place, value in zip(found, values, strict=True)]
-        return np.array(found, dtype=np.int32)
+    def _places_of_texts(self, texts: pyarrow.Array) -> Places:
+        hashes = hashes_of(texts)
+        found = self._texts.find(hashes)
+        missing = np.flatnonzero(found == MISSING)
+        if len(missing):
+            # One text may come twice.
+            fresh, first, again = np.unique(hashes[missing], return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            places = np.empty(len(fresh), dtype=np.int32)
+            places[order] = [self._place_of_text(text) for text in texts.take(_numbers(missing[first[order]])).to_pylist()]
+            self._texts.add(fresh, places)
+            found[missing] = places[again]
+        return found
 
-    def _place_of(self, value: object) -> int:
-        if not isinstance(value, str):
-            try:
-                made = term_of(value)
-                known = self._terms.get(made)
-                if known is None:
-                    known = self._terms[made] = self._new_place(made)
-            except (ValueError, GsgError, RecursionError):
-                return NO_PLACE
-            return known
-        known = self._texts.get(value)
-        if known is None:
-            try:
-                known = self._new_place(term_of_text(value))
-            except (ValueError, GsgError, RecursionError):
-                known = NO_PLACE
-            self._texts[value] = known
+    def _places_of(self, values: Sequence[Any]) -> Places:
+        """The places of fields of which some are no texts."""
+        import pyarrow
+
+        found = np.full(len(values), NO_PLACE, dtype=np.int32)
+        texts = [place for place, value in enumerate(values) if isinstance(value, str) and _is_utf8(value)]
+        if texts:
+            found[texts] = self._places_of_texts(pyarrow.array([values[place] for place in texts], pyarrow.string()))
+        for place, value in enumerate(values):
+            if not isinstance(value, str):
+                found[place] = self._place_of_value(value)
+        return found
+
+    def _place_of_value(self, value: object) -> int:
+        try:
+            made = term_of(value)
+            known = self._terms.get(made)
+            if known is None:
+                known = self._terms[made] = self._new_place(made)
+        except (ValueError, GsgError, RecursionError):
+            return NO_PLACE
         return known
+
+    def _place_of_text(self, text: str) -> int:
+        try:
+            return self._new_place(term_of_text(text))
+        except (ValueError, GsgError, RecursionError):
+            return NO_PLACE
 
     def _new_place(self, constant: Term) -> int:
         made = int.from_bytes(key(ARITY, self._position, constant)[:8], "big")
@@ -147,6 +163,8 @@ class Dictionary:
             self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
         self._keys[self._made] = made
         self._made += 1
+        if self._kept is not None:
+            self._kept.append(constant)
         return self._made - 1
 
 
@@ -168,6 +186,17 @@ def problem_of(value: object) -> str | None:
     except RecursionError:
         return TOO_DEEP
     return None
+
+
+def _is_utf8(text: str) -> bool:
+    # JSON may escape half of a pair of UTF-16, which no term can hold.
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _numbers(places: NDArray[np.int64]) -> pyarrow.Array:
+    import pyarrow
+
+    return pyarrow.array(places)
 
 
 def _told_apart(places: Places) -> Encoded:

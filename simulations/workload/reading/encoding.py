@@ -34,9 +34,9 @@ class Tuples(NamedTuple):
         return len(self.columns[0].which)
 
 
-def new_dictionaries() -> Dictionaries:
+def new_dictionaries(*, keeps_terms: bool = False) -> Dictionaries:
     """Empty ones."""
-    return tuple(map(Dictionary, range(ARITY)))
+    return tuple(Dictionary(position, keeps_terms=keeps_terms) for position in range(ARITY))
 
 
 def encode(dictionaries: Dictionaries, rows: Rows) -> Tuples:

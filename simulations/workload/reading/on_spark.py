@@ -23,7 +23,7 @@ from ...errors import BadWorkload, JobFailed
 from ..lines import NAMES, columns_of
 from ..sources import partition_of
 from ..workload import ARITY, DAY_S, POSITIONS, Constants
-from .blocks import BLOCK_SCHEMA, PART_SCHEMA, READ_SCHEMA, SplitSeen, coded, counted, position_of, sums_of_parts
+from .blocks import BLOCK_SCHEMA, PART_SCHEMA, READ_SCHEMA, CodeTable, SplitSeen, counted, position_of, sums_of_parts
 from .columns import DOCUMENTS
 from .distributed import Distributed
 from .places_of_files import DELTA, Found, Source, find
@@ -102,13 +102,13 @@ def _coded(read: DataFrame, keys: list[Words], begins: Begins) -> DataFrame:
     def code(batches: Batches) -> Batches:
         import pyarrow
 
+        tables = [CodeTable(known) for known in keys]
         for batch in batches:
             files, starts, firsts, tuples = (batch.column(name).to_pylist() for name in (FILE, START, "first", "tuples"))
             begin = [begins[file, start] + first for file, start, first in zip(files, starts, firsts, strict=True)]
             columns = [pyarrow.array(begin, pyarrow.int64()), pyarrow.array(tuples, pyarrow.int64())]
-            for name, known in zip(POSITIONS, keys, strict=True):
-                data = zip(batch.column(name).to_pylist(), tuples, strict=True)
-                columns.append(pyarrow.array([coded(one, count, known) for one, count in data], pyarrow.binary()))
+            for name, table in zip(POSITIONS, tables, strict=True):
+                columns.append(pyarrow.array(map(table.coded, batch.column(name).to_pylist(), tuples), pyarrow.binary()))
             yield pyarrow.RecordBatch.from_arrays(columns, names=["begin", "tuples", *POSITIONS])
 
     blocks = read.where("subject is not null").select(FILE, START, "first", "tuples", *POSITIONS)

@@ -37,8 +37,9 @@ FILE, START, CONTENT = "file", "start", "content"
 TABLE = "table"
 """The format of rows that have the columns of a tuple, and no place in a file that anybody could look up."""
 
-MAX_KEPT = 1 << 20
-"""Texts of one position that a worker of Spark's keeps with their keys, some 150 MB; at the limit all are forgotten."""
+MAX_KEPT = 1 << 22
+"""Texts of one position that a worker of Spark's knows again, with their keys: 240 MiB at most, and 60 for a million. At the limit
+all are forgotten."""
 MAX_HELD_BYTES = 32 << 20
 """Bytes of lines that are read together at most, if each is shorter."""
 

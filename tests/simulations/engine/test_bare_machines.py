@@ -32,6 +32,29 @@ for name in STANDARD:
     # A strategy that refuses all keys sends nothing.
     assert [seen.tolist() for seen, _, _ in summed.values()] == [counted.tuples.tolist()] * bool(counted.tuples.any())
 """
+READ = """
+import pyarrow
+from simulations.workload.reading.blocks import CodeTable
+from simulations.workload.reading.split_reader import read_splits
+
+def rows(format, content):
+    place = {"file": ["file:///a/p=7/t.nt"] * len(content), "start": [0] * len(content)}
+    batch = pyarrow.RecordBatch.from_pydict({"content": pyarrow.array(content, pyarrow.binary()), **place})
+    return [row for made in read_splits(iter([batch]), format) for row in made.to_pylist()]
+
+lines = [b"<a:s> <a:p> <a:o> .", b'_:b <a:p> "text"@en .', b'<a:s> <a:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .']
+for format, content in {
+    "nt": lines,
+    "nq": [line[:-1] + b"<a:g> ." for line in lines],
+    "tsv": [b"a\\tb\\t<a:c>"] * 3,
+    "jsonl": [b'["a", "b", 1]'] * 3,
+    "csv": [b"a,b,<a:c>"] * 3,
+}.items():
+    assert sum(row["tuples"] or 0 for row in rows(format, content)) == 3, format
+for format, content in {"nt": [b'<a:s> <a:p> "\\\\"" .'], "ttl": [b"<a:s> <a:p> <a:o> ."], "tsv": [b"a\\tb\\t<a>"]}.items():
+    (seen,) = [row["seen"] for row in rows(format, content) if row["seen"]]
+    assert b"takes a parser of RDF, and a machine that reads has none (No module named 'pyoxigraph')" in seen, seen
+"""
 LOOK_UP = """
 from simulations.routing.runs import RoutingRequest, experiment as routing
 
@@ -94,7 +117,9 @@ def run_with(packages: Sequence[str], program: str, tmp_path: Path, *arguments: 
     )
 
 
-@pytest.mark.parametrize("program", [COUNT, LOOK_UP, LOSE, SPREAD], ids=["load-balance", "routing", "churn", "dissemination"])
+@pytest.mark.parametrize(
+    "program", [COUNT, READ, LOOK_UP, LOSE, SPREAD], ids=["load-balance", "reading", "routing", "churn", "dissemination"]
+)
 def test_executors_need_what_is_named_for_them(program: str, tmp_path: Path) -> None:
     ran = run_with(EXECUTORS, program, tmp_path)
 
