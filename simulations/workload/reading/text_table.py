@@ -43,7 +43,7 @@ def hashes_of(texts: pyarrow.Array) -> Words:
     words = np.ndarray((size + 1,), np.dtype("<u8"), bytes_, strides=(1,))
     found = mixed((lengths.astype(np.uint64) + np.uint64(1)) * _ODD)
     short = np.minimum(lengths, LONG_BYTES)
-    left = np.arange(len(texts))
+    left = np.flatnonzero(short)
     for step in range(0, int(short.max(initial=0)), _WORD):
         if step:
             left = left[short[left] > step]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from simulations.engine.packaging import DRIVER, EXECUTORS, write_package
+from simulations.engine.packaging import DRIVER, EXECUTORS, RDF_READERS, write_package
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -143,4 +143,4 @@ def test_the_page_names_them_all() -> None:
     page = (ROOT / "docs" / "simulation.md").read_text("utf-8")
 
     machines = page.partition("$ gsg simulate package")[2].partition("## Workloads")[0]
-    assert [name for name in (*EXECUTORS, *DRIVER) if name not in machines] == []
+    assert [name for name in (*EXECUTORS, *DRIVER, *RDF_READERS) if name not in machines] == []
