@@ -42,7 +42,7 @@ Held = dict[str, tuple[int, int]]
 def queries() -> list[str]:
     """One condition each, with constants of the data."""
     reading = read(FILM_DATA)
-    terms = [list(known) for known in reading.terms]
+    terms = reading.terms()
     codes = reading.recorded.subscriptions(SUBSCRIPTIONS, COMMON_MIX, 1).codes.T.tolist()
     names = ("?s", "?p", "?o")
     return [

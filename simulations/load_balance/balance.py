@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from ..engine.kernels import Whole
 from ..engine.spark import check_partitions, cores_of, shares_files
 from ..engine.spark_progress import Progress, reported_progress, untold
 from ..engine.sweep import Player
-from ..workload.workload import Subscriptions, Workload, chunks_of
+from ..workload.reading.distributed import Distributed
+from ..workload.reading.on_spark import read_on_spark
+from ..workload.workload import Chunk, Subscriptions, Workload, chunks_of
 from .counted_tuples import Counts, TupleCounter
 from .loads import Histogram, Spread, spread_of
 from .meets_one_by_one import MeetingCheck, check_meetings
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
+ChunksIn: TypeAlias = "Callable[[pyarrow.RecordBatch], Iterator[Chunk]]"
 TASK_TUPLES = 100_000_000
 """Tuples of one task at most, some seconds' worth, where nobody says into how many parts they are to be cut. Fewer are one task for
 each core: each hands over all that it counted."""
@@ -142,6 +145,9 @@ class Engine(Protocol):
     def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
         """Leave what each peer has in a folder, as PEERS_SCHEMA in a partition of the strategy. Raises SimulationError."""
 
+    def read(self, path: str, seconds: float) -> tuple[Workload, str]:
+        """The tuples of files, published within so many seconds, and what is to be said of them. Raises SimulationError."""
+
     @property
     def player(self) -> Player:
         """Plays sweeps where tuples are counted too."""
@@ -178,6 +184,13 @@ class InOneThread(Engine):
     def player(self) -> Player:
         """One case after the other."""
         return sweep.in_one_thread()
+
+    def read(self, path: str, seconds: float) -> tuple[Workload, str]:
+        """The tuples of files of this machine, in memory."""
+        from ..workload.files import read
+
+        reading = read(path, seconds=seconds)
+        return reading.recorded, "; ".join(reading.seen.said())
 
     def counted(self, plan: Plan, workload: Workload, peers: Peers) -> Counts:
         """All tuples of a workload."""
@@ -218,26 +231,43 @@ class OnSpark(Engine):
         """As tasks."""
         return sweep.on_spark(self._spark, progress=self._progress)
 
+    def read(self, path: str, seconds: float) -> tuple[Workload, str]:
+        """The tuples of files, which stay with Spark."""
+        with reported_progress(self._spark, None, self._progress):
+            found = read_on_spark(self._spark, path, seconds=seconds)
+        return found, "; ".join(found.seen.said())
+
     def counted(self, plan: Plan, workload: Workload, peers: Peers) -> Counts:
         """All tuples of a workload."""
-        cut = self._partitions or usual_cut(workload.tuples, self._cores)
-        chunks = list(chunks_of(workload.tuples, parts=cut))
+        frame, chunks_in, cut = self._chunks(workload)
 
         def count(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             counter = None
             for batch in batches:
-                for number in batch.column(0).to_pylist():
+                for chunk in chunks_in(batch):
                     counter = counter or TupleCounter(plan, peers)
-                    counter.count_chunk(workload.chunk(*chunks[number]))
+                    counter.count_chunk(chunk)
             if counter is not None:
                 yield rows_of_blocks(blocks_of(counter.counts))
 
-        parts = self._spark.range(0, len(chunks), 1, cut).mapInArrow(count, BLOCK_SCHEMA)
-        summed = parts.repartition(min(cut, self._cores), "block")
+        summed = frame.mapInArrow(count, BLOCK_SCHEMA).repartition(min(cut or self._cores, self._cores), "block")
         total = summed.mapInArrow(lambda batches: iter([rows_of_blocks(sums_of_blocks(batches))]), BLOCK_SCHEMA)
         with reported_progress(self._spark, cut, self._progress):
             table = total.toArrow()
         return counts_of_blocks(sums_of_blocks(table.to_batches()), plan)
+
+    def _chunks(self, workload: Workload) -> tuple[DataFrame, ChunksIn, int | None]:
+        """Rows that stand for chunks, what makes chunks of a batch of them, and how many tasks there are; None where Spark says."""
+        if isinstance(workload, Distributed):
+            blocks = workload.blocks if self._partitions is None else workload.blocks.repartition(self._partitions)
+            return blocks, workload.chunks, self._partitions
+        cut = self._partitions or usual_cut(workload.tuples, self._cores)
+        chunks = list(chunks_of(workload.tuples, parts=cut))
+
+        def made(batch: pyarrow.RecordBatch) -> Iterator[Chunk]:
+            return (workload.chunk(*chunks[number]) for number in batch.column(0).to_pylist())
+
+        return self._spark.range(0, len(chunks), 1, cut), made, cut
 
     def spread(self, plan: Plan, counts: Counts, peers: Peers) -> dict[str, Histogram]:
         """How many peers have how much, by name of the load."""

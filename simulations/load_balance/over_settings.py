@@ -129,7 +129,7 @@ class Mean:
 def play(case: LoadCase) -> Iterator[LoadRow]:
     """Count one case."""
     request = case.request
-    workload, _, _ = workload_of(request)
+    workload, _, _ = workload_of(request, InOneThread())
     subscriptions = workload.subscriptions(case.subscriptions, mix_of(request), case.seed)
     outcome = run(parse(case.strategy), workload, subscriptions, Peers(case.peers, case.seed), InOneThread())
     setting = {name: value for name, value in asdict(case).items() if name != "distinct"}
@@ -166,7 +166,7 @@ def experiment(request: SweepRequest) -> Experiment:
             if not place:
                 asked = case.request
                 mix_of(asked)
-                workload, _, _ = workload_of(asked)
+                workload, _, _ = workload_of(asked, InOneThread())
             check(strategy, setting.peers, workload)
             cases += [replace(case, seed=request.seed + number) for number in range(request.runs)]
     sweep = Sweep(LoadRow, cases, play)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from simulations.engine.packaging import DRIVER, EXECUTORS, write_package
+from simulations.engine.packaging import DRIVER, EXECUTORS, RDF_READERS, write_package
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -34,6 +34,29 @@ for name in STANDARD:
     loads = loads_in(Region(0, 0), plan, summed, Peers(9))
     loads.histograms()
     assert len(peers_table(loads, Peers(9))) == 9
+"""
+READ = """
+import pyarrow
+from simulations.workload.reading.blocks import CodeTable
+from simulations.workload.reading.split_reader import read_splits
+
+def rows(format, content):
+    place = {"file": ["file:///a/p=7/t.nt"] * len(content), "start": [0] * len(content)}
+    batch = pyarrow.RecordBatch.from_pydict({"content": pyarrow.array(content, pyarrow.binary()), **place})
+    return [row for made in read_splits(iter([batch]), format) for row in made.to_pylist()]
+
+lines = [b"<a:s> <a:p> <a:o> .", b'_:b <a:p> "text"@en .', b'<a:s> <a:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .']
+for format, content in {
+    "nt": lines,
+    "nq": [line[:-1] + b"<a:g> ." for line in lines],
+    "tsv": [b"a\\tb\\t<a:c>"] * 3,
+    "jsonl": [b'["a", "b", 1]'] * 3,
+    "csv": [b"a,b,<a:c>"] * 3,
+}.items():
+    assert sum(row["tuples"] or 0 for row in rows(format, content)) == 3, format
+for format, content in {"nt": [b'<a:s> <a:p> "\\\\"" .'], "ttl": [b"<a:s> <a:p> <a:o> ."], "tsv": [b"a\\tb\\t<a>"]}.items():
+    (seen,) = [row["seen"] for row in rows(format, content) if row["seen"]]
+    assert b"takes a parser of RDF, and a machine that reads has none (No module named 'pyoxigraph')" in seen, seen
 """
 LOOK_UP = """
 from simulations.routing.runs import RoutingRequest, experiment as routing
@@ -105,12 +128,20 @@ def run_with(packages: Sequence[str], program: str, tmp_path: Path, *arguments: 
 
 
 @pytest.mark.parametrize(
-    "program", [COUNT, LOOK_UP, LOSE, OUTLIVE, SPREAD], ids=["load-balance", "routing", "churn", "lifetimes", "dissemination"]
+    ("name", "program"),
+    [
+        ("load-balance", COUNT),
+        ("reading", READ),
+        ("routing", LOOK_UP),
+        ("churn", LOSE),
+        ("lifetimes", OUTLIVE),
+        ("dissemination", SPREAD),
+    ],
 )
-def test_executors_need_what_is_named_for_them(program: str, tmp_path: Path) -> None:
+def test_executors_need_what_is_named_for_them(name: str, program: str, tmp_path: Path) -> None:
     ran = run_with(EXECUTORS, program, tmp_path)
 
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (ran.returncode, ran.stderr) == (0, ""), name
 
 
 def test_a_driver_needs_what_is_named_for_it(tmp_path: Path) -> None:
@@ -130,4 +161,4 @@ def test_the_page_names_them_all() -> None:
     page = (ROOT / "docs" / "simulation.md").read_text("utf-8")
 
     machines = page.partition("$ gsg simulate package")[2].partition("## Workloads")[0]
-    assert [name for name in (*EXECUTORS, *DRIVER) if name not in machines] == []
+    assert [name for name in (*EXECUTORS, *DRIVER, *RDF_READERS) if name not in machines] == []

@@ -51,7 +51,7 @@ def part_of_the_films(folder: Path) -> Path:
 def queries_about(file: Path) -> list[str]:
     """Subscriptions to tuples of a file: most of one condition, some that join, test, negate or repeat a variable."""
     reading = read(file)
-    terms = [list(known) for known in reading.terms]
+    terms = reading.terms()
     templates = reading.recorded.subscriptions(SUBSCRIPTIONS, COMMON_MIX, 1).codes.T.tolist()
     return [
         _query([None if code < 0 else known[code] for known, code in zip(terms, codes, strict=True)], number)

@@ -170,7 +170,7 @@ def test_package_says_how_to_run_it(tmp_path: Path) -> None:
         (("routing", "--out"), "--out {}"),
         (("dissemination", "--out"), "--out {}"),
         (("replay", "(?x, p, ?y)", "--events", "t.tsv", "--out"), "--out {}"),
-        (("load-balance", "--out", "out", "--events"), "--events {}"),
+        (("load-balance", "--engine", "numpy", "--out", "out", "--events"), "--events {}"),
         (("load-balance", "--out", "out", "--trace"), "--trace {}"),
         (("replay", "(?x, p, ?y)", "--events"), "--events {}"),
         (("package",), "FILE {}"),
