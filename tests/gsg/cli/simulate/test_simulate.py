@@ -117,7 +117,7 @@ def test_a_second_run_leaves_the_files_of_the_user_and_replaces_those_of_the_fir
         (("--zipf", "1,-2,1"), "a Zipf exponent of -2; expected 0"),
         (("--distinct", "1,2,x"), "--distinct '1,2,x'; expected three numbers"),
         (("--distinct", "0,2,2"), "0 distinct constants; expected 1 to"),
-        (("--hours", "0"), "tuples within 0 s; expected more than 0"),
+        (("--hours", "0"), "tuples within 0 h; expected more than 0"),
         (("--seed", "-1"), "seed -1; expected 0 to"),
         (
             ("--peers", "20", "--strategy", "replicas-21"),
