@@ -1,0 +1,89 @@
+"""The experiment ``subscribers`` as the command line calls it: from what was asked for to what it leaves in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..engine import sweep
+from ..engine.provenance import Provenance, made_by
+from ..engine.results import Results, prepare_folder, save
+from ..engine.spark_progress import Progress, untold
+from . import counting, report
+from .counting import Counter
+from .notifications import ids_of, notified
+from .request import Asked, SubscribersRequest, asked_for
+from .shown import Shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Who counts tuples, and who plays sweeps."""
+
+    count: Counter
+    play: sweep.Player
+
+
+def in_one_thread(progress: Progress = untold) -> Engine:
+    """All of it here and now."""
+    return Engine(counting.in_one_thread(progress), sweep.in_one_thread(progress))
+
+
+def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress = untold) -> Engine:
+    """All of it in a session. Raises BadParameter for a number of partitions that cannot be."""
+    given = {"partitions": partitions, "progress": progress}
+    return Engine(counting.on_spark(spark, **given), sweep.on_spark(spark, **given))  # type: ignore[arg-type]  # by their names
+
+
+def subscribers(
+    request: SubscribersRequest,
+    engine: Callable[[], Engine],
+    out: Path,
+    title: Callable[[str], None] = lambda _: None,
+    provenance: Provenance = made_by,
+) -> Results:
+    """Run all parts and save everything in a folder.
+
+    Whatever is impossible is refused before ``engine`` starts anything. Raises SimulationError.
+    """
+    asked = asked_for(request)
+    prepare_folder(out)
+    started = engine()
+    results = results_of(asked, [_notifications(asked, started.count, title)])
+    save(out, results, {**asked.configuration(), **provenance()})
+    return results
+
+
+def _notifications(asked: Asked, count: Counter, title: Callable[[str], None]) -> Shown:
+    request, first, runs, rows = asked.request, None, [], []
+    for seed in range(request.seed, request.seed + request.seeds):
+        title(f"notifications, seed {seed}")
+        workload, ids = asked.with_seed(seed), ids_of(asked.peers, seed)
+        wanted = workload.subscriptions(asked.subscriptions, asked.mix, seed)
+        how = {"rule": asked.rule, "count": count, "frames": asked.frames, "kind": asked.kind, "batch": request.batch}
+        found = notified(workload, wanted, ids=ids, seed=seed, **how)  # type: ignore[arg-type]  # by their names
+        runs.append(report.figures_of(found))
+        if first is None:
+            first, rows = found, report.peers_of(found, [f"{one:016x}" for one in ids.tolist()], seed)
+    assert first is not None, "there is one seed at least"
+    return report.shown(first, runs, rows, asked.kind)
+
+
+def results_of(asked: Asked, parts: Sequence[Shown]) -> Results:
+    """All parts together."""
+    return Results(
+        title="What subscribers receive",
+        lead=f"{asked.workload.tuples:,} tuples and {asked.subscriptions:,} subscriptions of clients at {asked.peers:,} peers.",
+        notes=" ".join(part.notes for part in parts if part.notes),
+        tables=list(chain.from_iterable(part.tables for part in parts)),
+        figures=list(chain.from_iterable(part.figures for part in parts)),
+        summary=list(chain.from_iterable(part.summary for part in parts)),
+        rows={name: rows for part in parts for name, rows in part.rows.items()},
+        findings=list(chain.from_iterable(part.findings for part in parts)),
+    )

@@ -1,0 +1,146 @@
+"""What an experiment on subscribers is asked for, checked, and the workload that it is about."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
+
+from gsg.placement.rules import Anchor
+
+from ..engine.ownership import MAX_PEERS
+from ..engine.warnings_told import files_ignored, malformed
+from ..errors import BadParameter, check_range
+from ..load_balance.experiments import ZIPF, usual_distinct
+from ..load_balance.seeds import check_seeds
+from ..workload.workload import COMMON_MIX, POSITIONS, WIDTH, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
+from .frames import TERM_BYTES, Frames, frames_of
+from .notifications import Kind, check
+
+Number = TypeVar("Number", int, float)
+
+PEERS, TUPLES, SUBSCRIPTIONS, HOURS = 1_000, 1_000_000, 10_000, 24.0
+"""Where nobody says."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribersRequest:
+    """What was asked for; texts are as on the command line. None and empty texts mean the usual."""
+
+    peers: int | None = None
+    tuples: int | None = None
+    subscriptions: int | None = None
+    events: str | None = None
+    trace: str | None = None
+    mix: str = ""
+    distinct: str = ""
+    zipf: str = ""
+    hours: float | None = None
+    width: float | None = None
+    kind: str = ""
+    anchor: str = ""
+    batch: int = 1
+    term_bytes: int = TERM_BYTES
+    seed: int = 1
+    seeds: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that makes sense, and what it is about."""
+
+    request: SubscribersRequest
+    workload: Workload
+    mix: Mix
+    peers: int
+    subscriptions: int
+    kind: Kind
+    rule: Anchor
+    frames: Frames
+    left_out: str = ""
+    """What is to be said of lines that were not understood."""
+
+    def with_seed(self, seed: int) -> Workload:
+        """The workload of another seed: other tuples, where a law makes them."""
+        if isinstance(self.workload, Synthetic):
+            law = self.workload
+            return Synthetic(law.tuples, law.distinct, law.exponents, seed, law.seconds, law.by_rank)
+        return self.workload
+
+    def configuration(self) -> dict[str, object]:
+        """What ran. What is as usual, or not used, was not said."""
+        said = {name: value for name, value in asdict(self.request).items() if value not in (None, "")}
+        law = {"zipf": ",".join(f"{one:g}" for one in self.workload.exponents)} if isinstance(self.workload, Synthetic) else {}
+        return {
+            **said,
+            **law,
+            "peers": self.peers,
+            "tuples": self.workload.tuples,
+            "subscriptions": self.subscriptions,
+            "hours": self.workload.seconds / 3600,
+            "mix": str(self.mix),
+            "kind": str(self.kind),
+            "anchor": str(self.rule),
+            "constants": {name: len(known.keys) for name, known in zip(POSITIONS, self.workload.constants, strict=True)},
+            "left_out": self.left_out,
+        }
+
+
+def asked_for(request: SubscribersRequest) -> Asked:
+    """The request, checked. Raises BadParameter and BadWorkload."""
+    mix = mix_of(request)
+    kind = _choice(request.kind or Kind.FACTS, Kind, "--kind")
+    rule = _choice(request.anchor or Anchor.RAREST, Anchor, "--anchor")
+    check(kind, request.batch, bounded=mix.bounded)
+    check_seeds(request.seed, request.seeds)
+    frames = frames_of(request.term_bytes)
+    peers = PEERS if request.peers is None else request.peers
+    subscriptions = SUBSCRIPTIONS if request.subscriptions is None else request.subscriptions
+    check_range(peers, 1, MAX_PEERS, "peers")
+    check_subscriptions(subscriptions)
+    workload, left_out = _workload(request)
+    return Asked(request, workload, mix, peers, subscriptions, kind, rule, frames, left_out)
+
+
+def mix_of(request: SubscribersRequest) -> Mix:
+    """Which constants and bounds subscriptions give. Raises BadParameter."""
+    mix = parse_mix(request.mix, width=WIDTH if request.width is None else request.width) if request.mix else COMMON_MIX
+    if request.width is not None and not mix.bounded:
+        raise BadParameter(f"--width {request.width:g} is for bounds, and the mix {mix} has none; say them, as in --mix '??b=1'")
+    if mix.bounded and request.events is not None:
+        raise BadParameter("--mix with bounds is for synthetic tuples: objects of files are not read as numbers; leave one of them out")
+    return mix
+
+
+def _workload(request: SubscribersRequest) -> tuple[Workload, str]:
+    hours = HOURS if request.hours is None else request.hours
+    if not 0 < hours < float("inf"):
+        raise BadParameter(f"tuples within {hours:g} h; expected more than 0")
+    if request.events is None:
+        tuples = TUPLES if request.tuples is None else request.tuples
+        distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
+        return Synthetic(tuples, distinct, _three(request.zipf or ZIPF, "--zipf", float), request.seed, hours * 3600), ""
+    for option in ("tuples", "distinct", "zipf"):
+        if getattr(request, option) not in (None, ""):
+            raise BadParameter(f"--{option} is for synthetic tuples, and --events has its own; leave one of them out")
+    from ..workload.files import read
+    from ..workload.pieces import EXAMPLES
+
+    reading = read(request.events, seconds=hours * 3600)
+    recorded: Recorded = reading.recorded
+    told = [*malformed(reading.malformed, "line", reading.examples), *files_ignored(reading.ignored, "tuples", EXAMPLES)]
+    return recorded, "; ".join(told)
+
+
+def _choice(text: str, known: type[Kind] | type[Anchor], option: str) -> Any:  # Any: a member of what was given
+    try:
+        return known(text)
+    except ValueError:
+        raise BadParameter(f"{option} {text!r}; expected {', '.join(known)}") from None
+
+
+def _three(text: str, option: str, number: type[Number]) -> tuple[Number, Number, Number]:
+    try:
+        one, two, three = map(number, text.split(","))
+    except ValueError:
+        raise BadParameter(f"{option} {text!r}; expected three numbers between commas, for {', '.join(POSITIONS)}") from None
+    return one, two, three
