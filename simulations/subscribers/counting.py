@@ -122,7 +122,10 @@ def rows_of(blocks: dict[int, Whole]) -> pyarrow.RecordBatch:
     """A row for each block, of which Spark copies the bytes."""
     import pyarrow
 
-    columns = [pyarrow.array(list(blocks), pyarrow.int64()), pyarrow.array([one.tobytes() for one in blocks.values()], pyarrow.binary())]
+    columns = [
+        pyarrow.array(list(blocks), pyarrow.int64()),
+        pyarrow.array([one.tobytes() for one in blocks.values()], pyarrow.binary()),
+    ]
     return pyarrow.RecordBatch.from_arrays(columns, names=["block", "counts"])
 
 

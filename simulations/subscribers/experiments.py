@@ -15,8 +15,10 @@ from ..engine.spark_progress import Progress, untold
 from . import counting, report
 from .counting import Counter
 from .notifications import ids_of, notified
-from .request import Asked, SubscribersRequest, asked_for
+from .request import Asked, SubscribersRequest, asked_for, check_traced
 from .shown import Shown
+from .traced import received
+from .traced_report import shown_received
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,11 +54,33 @@ def subscribers(
 
     Whatever is impossible is refused before ``engine`` starts anything. Raises SimulationError.
     """
+    if request.trace is not None:
+        return _of_trace(request, request.trace, out, provenance)
     asked = asked_for(request)
     prepare_folder(out)
     started = engine()
     results = results_of(asked, [_notifications(asked, started.count, title)])
     save(out, results, {**asked.configuration(), **provenance()})
+    return results
+
+
+def _of_trace(request: SubscribersRequest, folder: str, out: Path, provenance: Provenance) -> Results:
+    """What the peers of a trace received. It is gone through in the driver, row by row: no engine is started."""
+    check_traced(request)
+    rows, remarks = received(folder)
+    shown = shown_received(rows, remarks)
+    prepare_folder(out)
+    results = Results(
+        title="What subscribers received",
+        lead=f"{len(rows)} peers that ran with a trace.",
+        notes=shown.notes,
+        tables=list(shown.tables),
+        figures=list(shown.figures),
+        summary=list(shown.summary),
+        rows=shown.rows,
+        findings=shown.findings,
+    )
+    save(out, results, {"trace": folder, "left_out": "; ".join(remarks), **provenance()})
     return results
 
 

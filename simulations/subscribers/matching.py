@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -79,7 +80,8 @@ class _Places:
         if not self.places:
             return np.full(len(codes[0]), self.numbers[0])
         if self.sorted is None:
-            return self.numbers[codes[self.places[0]]]
+            numbers: Whole = self.numbers[codes[self.places[0]]]
+            return numbers
         found = self.sorted.find(_joint([keys[codes[place]] for place, keys in zip(self.places, self.keys, strict=True)]))
         return np.where(found < 0, -1, self.numbers[found])
 
@@ -179,7 +181,7 @@ def _distinct(values: Whole, begin: Whole, end: Whole) -> Whole:
 class MatchCounter:
     """Counts tuples by templates, each of which makes so many ``copies`` of a tuple that it matches.
 
-    Tuples whose numbers divided by ``batch`` give the same are of one message of a publisher. With ``repetitions`` tuples are events.
+    Tuples whose numbers divided by ``batch`` give the same are of one message of a publisher. With ``repetitions`` they are events.
     """
 
     def __init__(
@@ -243,4 +245,4 @@ def chunks_of_batches(tuples: int, batch: int, *, parts: int = 1) -> list[tuple[
     most = max(1, CHUNK // batch)
     number = min(messages, parts * -(-messages // (parts * most)))
     edges = [min(tuples, messages * edge // number * batch) for edge in range(number + 1)]
-    return [(begin, end - begin) for begin, end in zip(edges, edges[1:], strict=False)]
+    return [(begin, end - begin) for begin, end in pairwise(edges)]

@@ -28,8 +28,8 @@ from ..engine import kernels
 from ..engine.kernels import Whole
 from ..engine.ownership import Ownership
 from ..engine.randomness import Stream, Words
-from ..load_balance.plan import anchors_of
 from ..errors import BadParameter, check_range
+from ..load_balance.plan import anchors_of
 from ..load_balance.strategies import Strategy
 from ..workload.workload import Subscriptions, Workload
 from .counting import Counter, Question

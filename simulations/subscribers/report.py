@@ -99,10 +99,10 @@ def _finding(first: Notified, means: dict[str, Interval], what: str) -> Finding:
         Bar("busiest subscriber's peer", most, f"{most:,.0f} {what}"),
         Bar("mean of peers", mean, f"{mean:,.0f} {what}"),
     )
+    unheard, share = (share_said(means[name].value) for name in ("tuples_nobody_hears", "busiest_share"))
     text = (
-        f"A tuple makes {means['copies_of_a_tuple'].value:,.3g} notifications in the mean, and {share_said(means['tuples_nobody_hears'].value)} "
-        f"of all tuples none; the busiest of {first.peers:,} subscribers' peers receives {share_said(means['busiest_share'].value)} of "
-        f"all: {most:,.0f} beside {mean:,.0f} in the mean."
+        f"A tuple makes {means['copies_of_a_tuple'].value:,.3g} notifications in the mean, and {unheard} of all tuples none; the "
+        f"busiest of {first.peers:,} subscribers' peers receives {share} of all: {most:,.0f} beside {mean:,.0f} in the mean."
     )
     return Finding(text, bars)
 
@@ -143,7 +143,6 @@ def _figures(first: Notified, what: str) -> list[Figure]:
     ]
 
 
-_SHARES = {"tuples_nobody_hears", "busiest_share"}
 _LABELS = (
     ("notifications", "notifications", "count"),
     ("copies_of_a_tuple", "of a tuple, mean", "count"),
@@ -167,10 +166,10 @@ _COLUMNS: tuple[tuple[str, str, Callable[[tuple[str, str, Interval]], str]], ...
     ("unit", "", lambda row: row[1]),
 )
 _NOTES = (
-    "A notification is a change of a fact that goes to a feed, which is a template of one subscriber's peer; or an event that goes to "
-    "a peer from one rendezvous, whatever it matches there. A template without constants is fed by all holders of a fact's first key. "
-    "Clients are at any peer with the same chance, and all subscriptions stand before the first tuple. Bytes are those of real messages "
-    "as they are encoded, with the headers of frames and without those of TLS and TCP; what a peer tells itself is no byte. Messages: "
-    "what one message of a publisher brings to one feed is one message. Where more than 64 peers ask for a template, some of them pass "
-    "on what they get: then a rendezvous sends to those alone."
+    "A notification is a change of a fact that goes to a feed, which is a template of one subscriber's peer; or an event that "
+    "goes to a peer from one rendezvous, whatever it matches there. A template without constants is fed by all holders of a "
+    "fact's first key. Clients are at any peer with the same chance, and all subscriptions stand before the first tuple. Bytes "
+    "are those of real messages as they are encoded, with the headers of frames and without those of TLS and TCP; what a peer "
+    "tells itself is no byte. Messages: what one message of a publisher brings to one feed is one message. Where more than 64 "
+    "peers ask for a template, some of them pass on what they get: then a rendezvous sends to those alone."
 )

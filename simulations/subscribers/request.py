@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeVar
 
 from gsg.placement.rules import Anchor
@@ -101,13 +101,26 @@ def asked_for(request: SubscribersRequest) -> Asked:
     return Asked(request, workload, mix, peers, subscriptions, kind, rule, frames, left_out)
 
 
+def check_traced(request: SubscribersRequest) -> None:
+    """Raises BadParameter for what a trace says itself."""
+    usual = SubscribersRequest()
+    for field in fields(request):
+        if field.name not in ("trace", "seed") and getattr(request, field.name) != getattr(usual, field.name):
+            raise BadParameter(
+                f"--{field.name.replace('_', '-')} beside --trace, which says itself who asked for what and what was published; "
+                "leave one of them out"
+            )
+
+
 def mix_of(request: SubscribersRequest) -> Mix:
     """Which constants and bounds subscriptions give. Raises BadParameter."""
     mix = parse_mix(request.mix, width=WIDTH if request.width is None else request.width) if request.mix else COMMON_MIX
     if request.width is not None and not mix.bounded:
         raise BadParameter(f"--width {request.width:g} is for bounds, and the mix {mix} has none; say them, as in --mix '??b=1'")
     if mix.bounded and request.events is not None:
-        raise BadParameter("--mix with bounds is for synthetic tuples: objects of files are not read as numbers; leave one of them out")
+        raise BadParameter(
+            "--mix with bounds is for synthetic tuples: objects of files are not read as numbers; leave one of them out"
+        )
     return mix
 
 

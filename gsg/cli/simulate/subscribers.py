@@ -28,7 +28,9 @@ from .running import How, engine, print_results, run_options
 @click.option("--zipf", default="", metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform. [default: 0.5,1,1]")
 @click.option("--hours", type=float, help="For how long the tuples are published. [default: 24]")
 @click.option("--kind", default="", metavar="KIND", help="Whether tuples are facts or events. [default: facts]")
-@click.option("--anchor", default="", metavar="RULE", help="Where templates are posted: rarest, predicate, random. [default: rarest]")
+@click.option(
+    "--anchor", default="", metavar="RULE", help="Where templates are posted: rarest, predicate, random. [default: rarest]"
+)
 @click.option("--batch", default=1, show_default=True, help="Tuples that a publisher sends in one call.")
 @click.option("--term-bytes", default=32, show_default=True, help="Bytes of the text of a term.")
 @click.option("--seeds", default=1, show_default=True, help="How many seeds, from --seed on; more than one give intervals.")

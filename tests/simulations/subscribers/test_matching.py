@@ -98,6 +98,7 @@ def test_templates_that_differ_in_bounds_are_different() -> None:
     workload = Synthetic(500, (12, 4, 1_000), seed=3)
     wanted = workload.subscriptions(200, parse_mix("??b=1"), 5)
 
+    assert wanted.bounds is not None
     feeds = feeds_of(wanted, workload.constants, peers_of_subscribers(200, PEERS, 5))
 
     assert len(feeds.templates) == len(np.unique(wanted.bounds, axis=1).T) > 1

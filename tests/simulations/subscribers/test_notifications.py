@@ -107,7 +107,9 @@ def test_bytes_are_those_of_links_alone() -> None:
     at = rendezvous_of(
         feeds.templates, anchors_by_rule(Anchor.RAREST, feeds.templates, workload), workload, Ownership(ids_of(PEERS, SEED))
     )
-    by_links = [int(found.matches.met[feeds.template[(feeds.peer == peer) & (at[feeds.template] != peer)]].sum()) for peer in range(5)]
+    by_links = [
+        int(found.matches.met[feeds.template[(feeds.peer == peer) & (at[feeds.template] != peer)]].sum()) for peer in range(5)
+    ]
     assert found.bytes.tolist() == pytest.approx([count * (FRAMES.deltas + FRAMES.fact) for count in by_links])
     assert sum(by_links) < found.notifications.sum()
     assert found.sent.sum() == found.notifications.sum()
