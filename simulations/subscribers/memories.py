@@ -200,7 +200,9 @@ def shown(peers: int, rows: Sequence[Kept]) -> Shown:
 
 def _finding(every: Sequence[Reuse], peers: int) -> Finding:
     few, many = every[0], every[-1]
-    bars = tuple(Bar(f"{one.subscriptions:,} subscriptions", one.templates.value, f"{one.templates.value:.3g} each") for one in (many, few))
+    bars = tuple(
+        Bar(f"{one.subscriptions:,} subscriptions", one.templates.value, f"{one.templates.value:.3g} each") for one in (many, few)
+    )
     text = (
         f"Of {many.subscriptions:,} subscriptions at {peers:,} peers rendezvous keep {many.templates.value:.3g} templates each, "
         f"{part_said(min(many.templates.value, few.templates.value), few.templates.value)} what it is of {few.subscriptions:,}; a peer "
