@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,11 +12,13 @@ from ..engine import sweep
 from ..engine.provenance import Provenance, made_by
 from ..engine.results import Results, prepare_folder, save
 from ..engine.spark_progress import Progress, untold
-from . import counting, report
+from . import counting, memories, report, slow_readers
 from .counting import Counter
 from .notifications import ids_of, notified
-from .request import Asked, SubscribersRequest, asked_for, check_traced
+from .request import Asked, Part, SubscribersRequest, asked_for, check_traced
 from .shown import Shown
+from .slow_readers import Reader, readers_of
+from .templates import reseeded
 from .traced import received
 from .traced_report import shown_received
 
@@ -58,10 +60,26 @@ def subscribers(
         return _of_trace(request, request.trace, out, provenance)
     asked = asked_for(request)
     prepare_folder(out)
-    started = engine()
-    results = results_of(asked, [_notifications(asked, started.count, title)])
+    results = results_of(asked, list(_parts(asked, engine(), title)))
     save(out, results, {**asked.configuration(), **provenance()})
     return results
+
+
+def _parts(asked: Asked, engine: Engine, title: Callable[[str], None]) -> Iterator[Shown]:
+    """What was asked for, part after part."""
+    request, readers = asked.request, []
+    if asked.has(Part.NOTIFICATIONS, Part.READERS):
+        told, readers = _notifications(asked, engine.count, title)
+        if asked.has(Part.NOTIFICATIONS):
+            yield told
+    if asked.has(Part.MEMORIES):
+        title("alpha memories")
+        of = asked.workload, asked.mix, asked.peers
+        yield memories.shown(asked.peers, engine.play(memories.sweep_of(*of, asked.growth, request.seeds, request.seed)))
+    if asked.has(Part.READERS):
+        title("slow readers")
+        how = asked.kind, asked.frames, asked.reading
+        yield slow_readers.shown(engine.play(slow_readers.sweep_of(asked.workload, readers, *how)), asked.kind)
 
 
 def _of_trace(request: SubscribersRequest, folder: str, out: Path, provenance: Provenance) -> Results:
@@ -84,19 +102,33 @@ def _of_trace(request: SubscribersRequest, folder: str, out: Path, provenance: P
     return results
 
 
-def _notifications(asked: Asked, count: Counter, title: Callable[[str], None]) -> Shown:
-    request, first, runs, rows = asked.request, None, [], []
+def _notifications(asked: Asked, count: Counter, title: Callable[[str], None]) -> tuple[Shown, list[Reader]]:
+    """Over all seeds; and the readers of each whom we look at."""
+    request, first = asked.request, None
+    runs: list[dict[str, float]] = []
+    rows: list[report.Peer] = []
+    readers: list[Reader] = []
     for seed in range(request.seed, request.seed + request.seeds):
         title(f"notifications, seed {seed}")
-        workload, ids = asked.with_seed(seed), ids_of(asked.peers, seed)
+        workload, ids = reseeded(asked.workload, seed), ids_of(asked.peers, seed)
         wanted = workload.subscriptions(asked.subscriptions, asked.mix, seed)
-        how = {"rule": asked.rule, "count": count, "frames": asked.frames, "kind": asked.kind, "batch": request.batch}
-        found = notified(workload, wanted, ids=ids, seed=seed, **how)  # type: ignore[arg-type]  # by their names
+        found = notified(
+            workload,
+            wanted,
+            ids=ids,
+            rule=asked.rule,
+            count=count,
+            frames=asked.frames,
+            seed=seed,
+            kind=asked.kind,
+            batch=request.batch,
+        )
         runs.append(report.figures_of(found))
+        readers += readers_of(found, seed)
         if first is None:
             first, rows = found, report.peers_of(found, [f"{one:016x}" for one in ids.tolist()], seed)
     assert first is not None, "there is one seed at least"
-    return report.shown(first, runs, rows, asked.kind)
+    return report.shown(first, runs, rows, asked.kind), readers
 
 
 def results_of(asked: Asked, parts: Sequence[Shown]) -> Results:

@@ -1,6 +1,6 @@
 """How alpha memories are used again as subscriptions grow: by the clients of one peer, and by the peers of one rendezvous.
 
-A peer keeps one alpha memory for a template and asks for it once, however many of its clients want it; a rendezvous keeps a template
+A peer keeps one alpha memory for a template and asks once, however many of its clients want it; a rendezvous keeps a template
 once, however many peers ask for it (gsg/feeds/alpha_memories.py, gsg/rendezvous/conditions.py). Both are counted exactly, for ten
 million subscriptions as for a thousand: subscriptions are drawn in chunks, and a case looks at its part of all templates and of all
 peers only, so that what it keeps does not grow with their number.
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..drawing.plots import Line
-from ..engine.findings import Bar, Finding, part_said
+from ..engine.findings import Bar, Finding, part_said, share_said
 from ..engine.html_page import Table
 from ..engine.intervals import Interval, flat, mean_of
 from ..engine.kernels import Whole
@@ -203,11 +203,11 @@ def _finding(every: Sequence[Reuse], peers: int) -> Finding:
     bars = tuple(
         Bar(f"{one.subscriptions:,} subscriptions", one.templates.value, f"{one.templates.value:.3g} each") for one in (many, few)
     )
+    part = part_said(min(many.templates.value, few.templates.value), few.templates.value)
     text = (
         f"Of {many.subscriptions:,} subscriptions at {peers:,} peers rendezvous keep {many.templates.value:.3g} templates each, "
-        f"{part_said(min(many.templates.value, few.templates.value), few.templates.value)} what it is of {few.subscriptions:,}; a peer "
-        f"keeps {many.memories_of_peer.value:,.0f} alpha memories, and is sent {100 * many.told.value:.3g}% of what its clients would be "
-        "if each asked by itself."
+        f"{part} what it is of {few.subscriptions:,}; a peer keeps {many.memories_of_peer.value:,.0f} alpha memories, and is sent "
+        f"{share_said(many.told.value)} of what its clients would be if each asked by itself."
     )
     return Finding(text, bars)
 

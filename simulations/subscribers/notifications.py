@@ -14,7 +14,6 @@ itself would be too much: those repetitions are counted apart (:mod:`simulations
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,17 +32,10 @@ from ..load_balance.plan import anchors_of
 from ..load_balance.strategies import Strategy
 from ..workload.workload import Subscriptions, Workload
 from .counting import Counter, Question
-from .frames import Frames
+from .frames import Frames, Kind
 from .matching import Matches, least_of
 from .repetitions import Repetitions
 from .templates import Feeds, feeds_of, peers_of_subscribers
-
-
-class Kind(StrEnum):
-    """What tuples are."""
-
-    FACTS = "facts"
-    EVENTS = "events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +46,8 @@ class Notified:
     tuples: int
     subscriptions: int
     feeds: Feeds
+    copies_of_feed: Whole
+    """How often a feed of each template is told of one tuple."""
     matches: Matches
     """By template; copies are those of all its feeds."""
     notifications: Whole
@@ -167,6 +161,7 @@ def notified(
         tuples=workload.tuples,
         subscriptions=len(subscriptions),
         feeds=feeds,
+        copies_of_feed=each,
         matches=matches,
         notifications=notifications,
         messages=in_messages,

@@ -13,8 +13,9 @@ from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of
 from ..engine.results import line_figure
 from ..load_balance.loads import ccdf, lorenz
+from .frames import Kind
 from .matching import CLASSES, least_of
-from .notifications import Kind, Notified
+from .notifications import Notified
 from .shown import Shown
 
 

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from gsg.placement.rules import Anchor
 
 from ..engine.ownership import MAX_PEERS
+from ..engine.results import parse_numbers
+from ..engine.sweep import check_cases
 from ..engine.warnings_told import files_ignored, malformed
 from ..errors import BadParameter, check_range
 from ..load_balance.experiments import ZIPF, usual_distinct
 from ..load_balance.seeds import check_seeds
 from ..workload.workload import COMMON_MIX, POSITIONS, WIDTH, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
-from .frames import TERM_BYTES, Frames, frames_of
-from .notifications import Kind, check
+from .frames import TERM_BYTES, Frames, Kind, frames_of
+from .memories import KEPT
+from .notifications import check
+from .slow_readers import ASK_S, PAUSE, SPEEDS, Reading
 
 Number = TypeVar("Number", int, float)
 
 PEERS, TUPLES, SUBSCRIPTIONS, HOURS = 1_000, 1_000_000, 10_000, 24.0
 """Where nobody says."""
+GROWTH = tuple(10**power for power in range(3, 8))
+"""Numbers of subscriptions for which alpha memories are counted."""
+
+
+class Part(StrEnum):
+    """What is looked at."""
+
+    NOTIFICATIONS = "notifications"
+    MEMORIES = "memories"
+    READERS = "readers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +55,11 @@ class SubscribersRequest:
     anchor: str = ""
     batch: int = 1
     term_bytes: int = TERM_BYTES
+    parts: tuple[str, ...] = ()
+    growth: str = ""
+    speeds: str = ""
+    pause: float = PAUSE
+    ask_s: float = ASK_S
     seed: int = 1
     seeds: int = 1
 
@@ -56,15 +76,16 @@ class Asked:
     kind: Kind
     rule: Anchor
     frames: Frames
+    parts: tuple[Part, ...]
+    growth: tuple[int, ...]
+    """Numbers of subscriptions."""
+    reading: Reading
     left_out: str = ""
     """What is to be said of lines that were not understood."""
 
-    def with_seed(self, seed: int) -> Workload:
-        """The workload of another seed: other tuples, where a law makes them."""
-        if isinstance(self.workload, Synthetic):
-            law = self.workload
-            return Synthetic(law.tuples, law.distinct, law.exponents, seed, law.seconds, law.by_rank)
-        return self.workload
+    def has(self, *parts: Part) -> bool:
+        """Whether any of these was asked for."""
+        return any(part in self.parts for part in parts)
 
     def configuration(self) -> dict[str, object]:
         """What ran. What is as usual, or not used, was not said."""
@@ -97,8 +118,15 @@ def asked_for(request: SubscribersRequest) -> Asked:
     subscriptions = SUBSCRIPTIONS if request.subscriptions is None else request.subscriptions
     check_range(peers, 1, MAX_PEERS, "peers")
     check_subscriptions(subscriptions)
+    parts = tuple(_choice(part, Part, "--part") for part in request.parts) or tuple(Part)
+    growth = parse_numbers(request.growth, "--growth", int) if request.growth else GROWTH
+    for size in growth:
+        check_subscriptions(size)
+    check_cases(request.seeds * (len(growth) + sum(-(-size // KEPT) for size in growth)))
+    speeds = parse_numbers(request.speeds, "--speeds", float) if request.speeds else SPEEDS
+    reading = Reading(speeds, request.pause, request.ask_s)
     workload, left_out = _workload(request)
-    return Asked(request, workload, mix, peers, subscriptions, kind, rule, frames, left_out)
+    return Asked(request, workload, mix, peers, subscriptions, kind, rule, frames, parts, growth, reading, left_out)
 
 
 def check_traced(request: SubscribersRequest) -> None:
@@ -144,7 +172,7 @@ def _workload(request: SubscribersRequest) -> tuple[Workload, str]:
     return recorded, "; ".join(told)
 
 
-def _choice(text: str, known: type[Kind] | type[Anchor], option: str) -> Any:  # Any: a member of what was given
+def _choice(text: str, known: type[StrEnum], option: str) -> Any:  # Any: a member of what was given
     try:
         return known(text)
     except ValueError:

@@ -6,14 +6,14 @@ rendezvous sends what matches to each peer that asks (gsg/rendezvous/feed.py): a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..engine import kernels
 from ..engine.kernels import Whole
 from ..engine.randomness import Stream, Words
-from ..workload.workload import Constants, Subscriptions
+from ..workload.workload import Constants, Subscriptions, Synthetic, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,11 @@ class Feeds:
     def audience(self) -> Whole:
         """How many peers ask for each template."""
         return np.bincount(self.template, minlength=len(self.templates))
+
+
+def reseeded(workload: Workload, seed: int) -> Workload:
+    """The workload of another seed: other tuples, where a law makes them."""
+    return replace(workload, seed=seed) if isinstance(workload, Synthetic) else workload
 
 
 def words_of(subscriptions: Subscriptions, constants: tuple[Constants, ...]) -> Words:

@@ -51,6 +51,21 @@ from simulations.dissemination.runs import experiment as dissemination
 for sweep in dissemination(DisseminationRequest(agents=(60,), views=(5,), settle=3, rounds=3, runs=1)).sweeps.values():
     assert list(sweep.play(sweep.cases[0]))
 """
+TELL = """
+import numpy as np
+from simulations.subscribers import memories, slow_readers
+from simulations.subscribers.counting import Question, in_one_thread
+from simulations.subscribers.templates import feeds_of, peers_of_subscribers
+from simulations.workload.workload import COMMON_MIX, Synthetic
+
+tuples = Synthetic(300, (20, 3, 20))
+feeds = feeds_of(tuples.subscriptions(20, COMMON_MIX, 1), tuples.constants, peers_of_subscribers(20, 9, 1))
+assert in_one_thread()(Question(tuples, feeds.templates, feeds.audience)).met.any()
+sweep = memories.sweep_of(tuples, COMMON_MIX, 9, [100], 1, 1)
+assert list(sweep.play(sweep.cases[0]))
+reader = slow_readers.Reader(1, "busiest", feeds.templates, feeds.audience, 100)
+assert len(slow_readers.arrivals(tuples, reader, slow_readers.Kind.FACTS))
+"""
 DRIVE = """
 import sys
 from gsg.cli.simulate import command
@@ -94,7 +109,9 @@ def run_with(packages: Sequence[str], program: str, tmp_path: Path, *arguments: 
     )
 
 
-@pytest.mark.parametrize("program", [COUNT, LOOK_UP, LOSE, SPREAD], ids=["load-balance", "routing", "churn", "dissemination"])
+@pytest.mark.parametrize(
+    "program", [COUNT, LOOK_UP, LOSE, SPREAD, TELL], ids=["load-balance", "routing", "churn", "dissemination", "subscribers"]
+)
 def test_executors_need_what_is_named_for_them(program: str, tmp_path: Path) -> None:
     ran = run_with(EXECUTORS, program, tmp_path)
 
