@@ -67,7 +67,8 @@ def subscribers(
 
 def _parts(asked: Asked, engine: Engine, title: Callable[[str], None]) -> Iterator[Shown]:
     """What was asked for, part after part."""
-    request, readers = asked.request, []
+    request = asked.request
+    readers: list[Reader] = []
     if asked.has(Part.NOTIFICATIONS, Part.READERS):
         told, readers = _notifications(asked, engine.count, title)
         if asked.has(Part.NOTIFICATIONS):

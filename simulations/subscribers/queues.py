@@ -124,8 +124,9 @@ def delays_of(told: Told, at_s: Times, pause: Pause) -> Times:
 
 def ends_of(own: Times, read_s: float, free_s: float) -> Times:
     """When each is read, where the reader is busy until ``free_s``."""
-    place = np.arange(len(own)) * read_s
-    return np.maximum(np.maximum.accumulate(own - place), free_s) + place + read_s
+    place = np.arange(len(own)) * np.float64(read_s)
+    ends: Times = np.maximum(np.maximum.accumulate(own - place), free_s) + place + read_s
+    return ends
 
 
 def in_system(own: Times, ends: Times, read_s: float) -> NDArray[np.int64]:
@@ -228,10 +229,10 @@ class _Hybrid:
         if not kept:
             return 0
         some = slice(self._next, self._next + kept)
-        return _waiting(self._own[some], self._free_s + self._read_s * np.arange(1, kept + 1), self._read_s)
+        return _waiting(self._own[some], self._free_s + self._read_s * np.arange(1.0, kept + 1), self._read_s)
 
     def _flush(self, count: int) -> None:
-        self._send(self._free_s + self._read_s * np.arange(1, count + 1))
+        self._send(self._free_s + self._read_s * np.arange(1.0, count + 1))
 
     def _wait(self, most: int) -> None:
         self._told.waiting = max(self._told.waiting, most)
