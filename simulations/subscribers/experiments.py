@@ -12,13 +12,14 @@ from ..engine import sweep
 from ..engine.provenance import Provenance, made_by
 from ..engine.results import Results, prepare_folder, save
 from ..engine.spark_progress import Progress, untold
-from . import counting, memories, report, slow_readers
+from ..workload.workload import Synthetic
+from . import counting, dates, joins, memories, report, slow_readers
 from .counting import Counter
-from .notifications import ids_of, notified
+from .notifications import notified
 from .request import Asked, Part, SubscribersRequest, asked_for, check_traced
 from .shown import Shown
 from .slow_readers import Reader, readers_of
-from .templates import reseeded
+from .templates import ids_of, reseeded
 from .traced import received
 from .traced_report import shown_received
 
@@ -77,6 +78,16 @@ def _parts(asked: Asked, engine: Engine, title: Callable[[str], None]) -> Iterat
         title("alpha memories")
         of = asked.workload, asked.mix, asked.peers
         yield memories.shown(asked.peers, engine.play(memories.sweep_of(*of, asked.growth, request.seeds, request.seed)))
+    if asked.has(Part.JOINS) and isinstance(asked.workload, Synthetic):
+        title("joins")
+        seeds = range(request.seed, request.seed + request.seeds)
+        rows = engine.play(joins.sweep_of(asked.workload, asked.rule, asked.joining, seeds))
+        yield joins.shown(rows, joins.law_of(asked.workload, request.seed).tuples, asked.frames)
+    if asked.has(Part.DATES):
+        title("ranges of time")
+        seeds = range(request.seed, request.seed + request.seeds)
+        of_dates = asked.workload, asked.mix, asked.peers, asked.subscriptions, asked.rule, asked.dates, seeds
+        yield dates.shown(engine.play(dates.sweep_of(*of_dates)), asked.dates)
     if asked.has(Part.READERS):
         title("slow readers")
         how = asked.kind, asked.frames, asked.reading

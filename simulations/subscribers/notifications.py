@@ -23,19 +23,16 @@ from gsg.publisher.parcels import CHUNK_TUPLES
 from gsg.rendezvous.fan_out.parts import MOST_DIRECT, wanted_heads
 from gsg.tuples.features import HOME
 
-from ..engine import kernels
 from ..engine.kernels import Whole
 from ..engine.ownership import Ownership
-from ..engine.randomness import Stream, Words
+from ..engine.randomness import Words
 from ..errors import BadParameter, check_range
-from ..load_balance.plan import anchors_of
-from ..load_balance.strategies import Strategy
 from ..workload.workload import Subscriptions, Workload
 from .counting import Counter, Question
 from .frames import Frames, Kind
 from .matching import Matches, least_of
 from .repetitions import Repetitions
-from .templates import Feeds, feeds_of, peers_of_subscribers
+from .templates import Feeds, anchors_by_rule, feeds_of, peers_of_subscribers
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +77,6 @@ class Notified:
     def unheard(self) -> float:
         """The share of tuples of which nobody is told."""
         return float(self.matches.spread[0] / self.tuples)
-
-
-def ids_of(peers: int, seed: int) -> Words:
-    """The first 64 bits of the ids of so many peers: the overlay that ``load-balance`` has with this seed."""
-    return Stream(seed, "peer").words(0, peers)
-
-
-def anchors_by_rule(rule: Anchor, templates: Subscriptions, workload: Workload) -> Whole:
-    """The position that each template is posted at, NOWHERE for one without constants."""
-    if rule is Anchor.RAREST and templates.rarest is not None:
-        return templates.rarest
-    given = templates.given
-    codes = np.where(given, templates.codes, 0)
-    facts = np.array([known.facts[column] for known, column in zip(workload.constants, codes, strict=True)])
-    keys = np.array([known.keys[column] for known, column in zip(workload.constants, codes, strict=True)]) * given
-    return anchors_of(Strategy(rule), workload.tuples, given, facts, kernels.drawn(list(keys)))[0]
 
 
 def rendezvous_of(templates: Subscriptions, anchors: Whole, workload: Workload, ownership: Ownership) -> Whole:

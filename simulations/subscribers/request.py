@@ -16,7 +16,10 @@ from ..errors import BadParameter, check_range
 from ..load_balance.experiments import ZIPF, usual_distinct
 from ..load_balance.seeds import check_seeds
 from ..workload.workload import COMMON_MIX, POSITIONS, WIDTH, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
+from .dates import DAYS, EPOCHS_H, RANGES, Dates, parse_ranges
 from .frames import TERM_BYTES, Frames, Kind, frames_of
+from .joins import CONSTANT, Joining
+from .joins import SUBSCRIPTIONS as JOINS
 from .memories import KEPT
 from .notifications import check
 from .slow_readers import ASK_S, PAUSE, SPEEDS, Reading
@@ -35,6 +38,8 @@ class Part(StrEnum):
     NOTIFICATIONS = "notifications"
     MEMORIES = "memories"
     READERS = "readers"
+    JOINS = "joins"
+    DATES = "dates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,11 @@ class SubscribersRequest:
     speeds: str = ""
     pause: float = PAUSE
     ask_s: float = ASK_S
+    joins: int = JOINS
+    constant: float = CONSTANT
+    ranges: str = ""
+    epochs_h: str = ""
+    days: float = DAYS
     seed: int = 1
     seeds: int = 1
 
@@ -80,6 +90,8 @@ class Asked:
     growth: tuple[int, ...]
     """Numbers of subscriptions."""
     reading: Reading
+    joining: Joining
+    dates: Dates
     left_out: str = ""
     """What is to be said of lines that were not understood."""
 
@@ -125,8 +137,11 @@ def asked_for(request: SubscribersRequest) -> Asked:
     check_cases(request.seeds * (len(growth) + sum(-(-size // KEPT) for size in growth)))
     speeds = parse_numbers(request.speeds, "--speeds", float) if request.speeds else SPEEDS
     reading = Reading(speeds, request.pause, request.ask_s)
+    joining = Joining(request.joins, request.constant)
+    epochs = parse_numbers(request.epochs_h, "--epochs-h", float) if request.epochs_h else EPOCHS_H
+    dates = Dates(parse_ranges(request.ranges or RANGES), epochs, request.days)
     workload, left_out = _workload(request)
-    return Asked(request, workload, mix, peers, subscriptions, kind, rule, frames, parts, growth, reading, left_out)
+    return Asked(request, workload, mix, peers, subscriptions, kind, rule, frames, parts, growth, reading, joining, dates, left_out)
 
 
 def check_traced(request: SubscribersRequest) -> None:
@@ -160,6 +175,10 @@ def _workload(request: SubscribersRequest) -> tuple[Workload, str]:
         tuples = TUPLES if request.tuples is None else request.tuples
         distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
         return Synthetic(tuples, distinct, _three(request.zipf or ZIPF, "--zipf", float), request.seed, hours * 3600), ""
+    if Part.JOINS in request.parts:
+        raise BadParameter(
+            "--part joins is for synthetic tuples: of a file objects are not known as subjects; leave one of them out"
+        )
     for option in ("tuples", "distinct", "zipf"):
         if getattr(request, option) not in (None, ""):
             raise BadParameter(f"--{option} is for synthetic tuples, and --events has its own; leave one of them out")

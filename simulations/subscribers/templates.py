@@ -10,9 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gsg.placement.rules import Anchor
+
 from ..engine import kernels
 from ..engine.kernels import Whole
 from ..engine.randomness import Stream, Words
+from ..load_balance.plan import anchors_of
+from ..load_balance.strategies import Strategy
 from ..workload.workload import Constants, Subscriptions, Synthetic, Workload
 
 
@@ -69,3 +73,19 @@ def feeds_of(subscriptions: Subscriptions, constants: tuple[Constants, ...], pee
     many = int(peers.max(initial=0)) + 1
     pairs = np.unique(template_of.astype(np.int64) * many + peers)
     return Feeds(subscriptions.only(first), template_of.astype(np.int64), pairs // many, pairs % many)
+
+
+def anchors_by_rule(rule: Anchor, templates: Subscriptions, workload: Workload) -> Whole:
+    """The position that each template is posted at, NOWHERE for one without constants."""
+    if rule is Anchor.RAREST and templates.rarest is not None:
+        return templates.rarest
+    given = templates.given
+    codes = np.where(given, templates.codes, 0)
+    facts = np.array([known.facts[column] for known, column in zip(workload.constants, codes, strict=True)])
+    keys = np.array([known.keys[column] for known, column in zip(workload.constants, codes, strict=True)]) * given
+    return anchors_of(Strategy(rule), workload.tuples, given, facts, kernels.drawn(list(keys)))[0]
+
+
+def ids_of(peers: int, seed: int) -> Words:
+    """The first 64 bits of the ids of so many peers: the overlay that ``load-balance`` has with this seed."""
+    return Stream(seed, "peer").words(0, peers)

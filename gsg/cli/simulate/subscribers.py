@@ -33,13 +33,20 @@ from .running import How, engine, print_results, run_options
 )
 @click.option("--batch", default=1, show_default=True, help="Tuples that a publisher sends in one call.")
 @click.option("--term-bytes", default=32, show_default=True, help="Bytes of the text of a term.")
-@click.option("--part", "parts", multiple=True, help="notifications, memories or readers; may be repeated. [default: all]")
+@click.option(
+    "--part", "parts", multiple=True, help="notifications, memories, readers, joins or dates; may be repeated. [default: all]"
+)
 @click.option(
     "--growth", default="", metavar="N,...", help="Subscriptions whose alpha memories are counted. [default: 1000 to 10000000]"
 )
 @click.option("--speeds", default="", metavar="TIMES,...", help="Of readers, in times of what comes. [default: 0.5,0.9,1.1,2]")
 @click.option("--pause", default=0.1, show_default=True, help="For what share of the time readers stand still.")
 @click.option("--ask-s", default=10.0, show_default=True, help="How often a reader asks who pulls, in seconds.")
+@click.option("--joins", default=200, show_default=True, help="Subscriptions of several conditions, of each shape.")
+@click.option("--constant", default=0.5, show_default=True, help="For what share of those the last condition has a constant.")
+@click.option("--ranges", default="", metavar="RANGE=WEIGHT,...", help="Of time. [default: hour=40,day=30,week=20,month=10]")
+@click.option("--epochs-h", default="", metavar="HOURS,...", help="Lengths of epochs with keys of their own. [default: 1,6,24,168]")
+@click.option("--days", default=30.0, show_default=True, help="For how long tuples with dates are published.")
 @click.option("--seeds", default=1, show_default=True, help="How many seeds, from --seed on; more than one give intervals.")
 @run_options(cut="Into how many parts tuples are cut. [default: one for each core]")
 def command(how: How, events: str | None, trace: str | None, **given: Any) -> None:  # Any: click checked them

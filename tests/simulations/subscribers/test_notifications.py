@@ -15,13 +15,11 @@ from simulations.subscribers.frames import frames_of
 from simulations.subscribers.notifications import (
     Kind,
     Notified,
-    anchors_by_rule,
-    ids_of,
     notified,
     rendezvous_of,
     sent_directly,
 )
-from simulations.subscribers.templates import peers_of_subscribers
+from simulations.subscribers.templates import anchors_by_rule, ids_of, peers_of_subscribers
 from simulations.workload.workload import Subscriptions, Synthetic, parse_mix
 
 PEERS = 5

@@ -13,9 +13,10 @@ from simulations.errors import BadParameter
 from simulations.subscribers import slow_readers
 from simulations.subscribers.counting import in_one_thread
 from simulations.subscribers.frames import Kind, frames_of
-from simulations.subscribers.notifications import Notified, ids_of, notified
+from simulations.subscribers.notifications import Notified, notified
 from simulations.subscribers.queues import Policy
 from simulations.subscribers.slow_readers import Reading, arrivals, fared, limits_of, readers_of, shown, sweep_of
+from simulations.subscribers.templates import ids_of
 from simulations.workload.workload import Mix, Synthetic, parse_mix
 
 PEERS, SEED = 6, 5
