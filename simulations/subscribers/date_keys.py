@@ -122,7 +122,8 @@ def loads_of(
     cells: tuple[Cells, ...], posted: tuple[Cells, ...], constants: tuple[Constants, ...], ownership: Ownership, epochs: int
 ) -> Loads:
     """What cells make of their owners."""
-    loads = Loads(*(np.zeros(len(ownership), dtype=np.int64) for _ in range(3)))
+    nothing = np.zeros(len(ownership), dtype=np.int64)
+    loads = Loads(nothing, nothing.copy(), nothing.copy())
     places, amounts = [], []
     for known, there, wanted in zip(constants, cells, posted, strict=True):
         owner = _owners(there, known, ownership, epochs)

@@ -247,7 +247,7 @@ def shown(rows: Sequence[Dated], dates: Dates) -> Shown:
                 share,
                 x="length of an epoch (h)",
                 y="of all tuples, or matches (share)",
-                caption="What the busiest peer gets, and what is lost. Epochs spread a hot key over time, not within one: down is good.",
+                caption="What the busiest peer gets, and what is lost. Epochs spread a hot key over time: down is good.",
                 **log,
             ),
         ],
@@ -261,13 +261,13 @@ def shown(rows: Sequence[Dated], dates: Dates) -> Shown:
 def _finding(every: Sequence[Epochs]) -> Finding:
     none, *dated = every
     best = min(dated, key=lambda one: (one.lost_matches.value > _BEARABLE, one.busiest.value))
-    bars = tuple(
-        Bar(f"epochs: {one.name}", one.busiest.value, f"{share_said(one.busiest.value)} of all tuples") for one in (best, none)
-    )
+    gets = {one: share_said(one.busiest.value) for one in (best, none)}
+    bars = tuple(Bar(f"epochs: {one.name}", one.busiest.value, f"{said} of all tuples") for one, said in gets.items())
+    part = part_said(min(best.busiest.value, none.busiest.value), none.busiest.value)
+    in_epoch, lost = share_said(best.busiest_in_epoch.value), share_said(best.lost_matches.value)
     text = (
-        f"Epochs of {best.name} give the busiest peer {part_said(min(best.busiest.value, none.busiest.value), none.busiest.value)} the "
-        f"tuples that it gets without, but {share_said(best.busiest_in_epoch.value)} of those of one epoch, and post a subscription "
-        f"{best.copies.value:.3g} times; {share_said(best.lost_matches.value)} of matches are lost because ranges are too long."
+        f"Epochs of {best.name} give the busiest peer {part} the tuples that it gets without, but {in_epoch} of those of one "
+        f"epoch, and post a subscription {best.copies.value:.3g} times; {lost} of matches are lost because ranges are too long."
     )
     return Finding(text, bars)
 

@@ -13,7 +13,7 @@ from ..engine.provenance import Provenance, made_by
 from ..engine.results import Results, prepare_folder, save
 from ..engine.spark_progress import Progress, untold
 from ..workload.workload import Synthetic
-from . import counting, dates, joins, memories, report, slow_readers
+from . import counting, dates, joins, latency, memories, report, slow_readers
 from .counting import Counter
 from .notifications import notified
 from .request import Asked, Part, SubscribersRequest, asked_for, check_traced
@@ -88,6 +88,11 @@ def _parts(asked: Asked, engine: Engine, title: Callable[[str], None]) -> Iterat
         seeds = range(request.seed, request.seed + request.seeds)
         of_dates = asked.workload, asked.mix, asked.peers, asked.subscriptions, asked.rule, asked.dates, seeds
         yield dates.shown(engine.play(dates.sweep_of(*of_dates)), asked.dates)
+    if asked.has(Part.LATENCY):
+        title("latency")
+        seeds = range(request.seed, request.seed + request.seeds)
+        of_links = asked.workload, asked.mix, asked.peers, asked.subscriptions, asked.rule, asked.links, seeds
+        yield latency.shown(engine.play(latency.sweep_of(*of_links)), asked.links)
     if asked.has(Part.READERS):
         title("slow readers")
         how = asked.kind, asked.frames, asked.reading

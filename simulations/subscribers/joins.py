@@ -114,9 +114,21 @@ def play(workload: Synthetic, rule: Anchor, joining: Joining, case: Case) -> Ite
     seed = derived_seed(case.run, "joins", case.shape, case.begin) >> 1
     for number, patterns in enumerate(subscriptions(shape, case.count, table, predicates, joining.constant, seed), case.begin):
         found = counted(in_order(patterns, table), table)
-        at = np.bincount(_anchors(patterns, table, law, rule), minlength=3).tolist()
-        templates = len({pattern.template for pattern in patterns})
-        yield Joined(case.shape, case.run, number, each, templates, *at, found.facts, found.tokens, found.most, found.rows)
+        at_subject, at_predicate, at_object = np.bincount(_anchors(patterns, table, law, rule), minlength=3).tolist()
+        yield Joined(
+            case.shape,
+            case.run,
+            number,
+            conditions=each,
+            templates=len({pattern.template for pattern in patterns}),
+            at_subject=at_subject,
+            at_predicate=at_predicate,
+            at_object=at_object,
+            facts=found.facts,
+            tokens=found.tokens,
+            most=found.most,
+            rows=found.rows,
+        )
 
 
 def _anchors(patterns: Sequence[Pattern], table: FactTable, law: Synthetic, rule: Anchor) -> np.ndarray:  # of positions
@@ -222,8 +234,8 @@ def _finding(every: Sequence[Shaped], each: float) -> Finding:
     empty, too_many = share_said(worst.empty.value), share_said(worst.too_many.value)
     text = (
         f"Nine in ten subscriptions of a {worst.shape} are fed {worst.facts_p90.value:,.0f} facts at most "
-        f"({worst.facts_p90.value * each:,.0f} bytes), and have {worst.rows_p90.value:,.0f} rows; {empty} have none, and {too_many} "
-        "would hold more than a peer lets a subscription hold."
+        f"({worst.facts_p90.value * each:,.0f} bytes), and have {worst.rows_p90.value:,.0f} rows; {empty} have none, and "
+        f"{too_many} would hold more than a peer lets a subscription hold."
     )
     return Finding(text, bars)
 

@@ -32,7 +32,7 @@ from .counting import Counter, Question
 from .frames import Frames, Kind
 from .matching import Matches, least_of
 from .repetitions import Repetitions
-from .templates import Feeds, anchors_by_rule, feeds_of, peers_of_subscribers
+from .templates import Feeds, anchors_by_rule, feeds_of, peers_of_subscribers, rendezvous_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +77,6 @@ class Notified:
     def unheard(self) -> float:
         """The share of tuples of which nobody is told."""
         return float(self.matches.spread[0] / self.tuples)
-
-
-def rendezvous_of(templates: Subscriptions, anchors: Whole, workload: Workload, ownership: Ownership) -> Whole:
-    """The peer at which each template meets its tuples, NOWHERE for one without constants: every tuple's home does."""
-    found = np.full(len(templates), NOWHERE, dtype=np.int64)
-    for position, known in enumerate(workload.constants):
-        mine = np.flatnonzero(anchors == position)
-        found[mine] = ownership.owners(known.keys[templates.codes[position, mine]])
-    return found
 
 
 def copies_of_feed(anchors: Whole, peers: int, kind: Kind) -> Whole:

@@ -7,9 +7,10 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from gsg.placement.rules import Anchor
+from gsg.rendezvous.fan_out.parts import MOST_DIRECT, PARTS
 
 from ..engine.ownership import MAX_PEERS
-from ..engine.results import parse_numbers
+from ..engine.results import parse_numbers, parse_pair
 from ..engine.sweep import check_cases
 from ..engine.warnings_told import files_ignored, malformed
 from ..errors import BadParameter, check_range
@@ -20,6 +21,7 @@ from .dates import DAYS, EPOCHS_H, RANGES, Dates, parse_ranges
 from .frames import TERM_BYTES, Frames, Kind, frames_of
 from .joins import CONSTANT, Joining
 from .joins import SUBSCRIPTIONS as JOINS
+from .latency import LINK_MS, Links
 from .memories import KEPT
 from .notifications import check
 from .slow_readers import ASK_S, PAUSE, SPEEDS, Reading
@@ -40,6 +42,7 @@ class Part(StrEnum):
     READERS = "readers"
     JOINS = "joins"
     DATES = "dates"
+    LATENCY = "latency"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,7 @@ class SubscribersRequest:
     ranges: str = ""
     epochs_h: str = ""
     days: float = DAYS
+    link_ms: str = ""
     seed: int = 1
     seeds: int = 1
 
@@ -92,6 +96,7 @@ class Asked:
     reading: Reading
     joining: Joining
     dates: Dates
+    links: Links
     left_out: str = ""
     """What is to be said of lines that were not understood."""
 
@@ -140,8 +145,26 @@ def asked_for(request: SubscribersRequest) -> Asked:
     joining = Joining(request.joins, request.constant)
     epochs = parse_numbers(request.epochs_h, "--epochs-h", float) if request.epochs_h else EPOCHS_H
     dates = Dates(parse_ranges(request.ranges or RANGES), epochs, request.days)
+    least_ms, most_ms = parse_pair(request.link_ms, "--link-ms") if request.link_ms else LINK_MS
+    links = Links(least_ms, most_ms, most_direct=MOST_DIRECT, heads=PARTS)
     workload, left_out = _workload(request)
-    return Asked(request, workload, mix, peers, subscriptions, kind, rule, frames, parts, growth, reading, joining, dates, left_out)
+    return Asked(
+        request=request,
+        workload=workload,
+        mix=mix,
+        peers=peers,
+        subscriptions=subscriptions,
+        kind=kind,
+        rule=rule,
+        frames=frames,
+        parts=parts,
+        growth=growth,
+        reading=reading,
+        joining=joining,
+        dates=dates,
+        links=links,
+        left_out=left_out,
+    )
 
 
 def check_traced(request: SubscribersRequest) -> None:

@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gsg.placement.rules import Anchor
+from gsg.placement.rules import NOWHERE, Anchor
 
 from ..engine import kernels
 from ..engine.kernels import Whole
+from ..engine.ownership import Ownership
 from ..engine.randomness import Stream, Words
 from ..load_balance.plan import anchors_of
 from ..load_balance.strategies import Strategy
@@ -89,3 +90,12 @@ def anchors_by_rule(rule: Anchor, templates: Subscriptions, workload: Workload) 
 def ids_of(peers: int, seed: int) -> Words:
     """The first 64 bits of the ids of so many peers: the overlay that ``load-balance`` has with this seed."""
     return Stream(seed, "peer").words(0, peers)
+
+
+def rendezvous_of(templates: Subscriptions, anchors: Whole, workload: Workload, ownership: Ownership) -> Whole:
+    """The peer at which each template meets its tuples, NOWHERE for one without constants: every tuple's home does."""
+    found = np.full(len(templates), NOWHERE, dtype=np.int64)
+    for position, known in enumerate(workload.constants):
+        mine = np.flatnonzero(anchors == position)
+        found[mine] = ownership.owners(known.keys[templates.codes[position, mine]])
+    return found

@@ -34,7 +34,11 @@ from .running import How, engine, print_results, run_options
 @click.option("--batch", default=1, show_default=True, help="Tuples that a publisher sends in one call.")
 @click.option("--term-bytes", default=32, show_default=True, help="Bytes of the text of a term.")
 @click.option(
-    "--part", "parts", multiple=True, help="notifications, memories, readers, joins or dates; may be repeated. [default: all]"
+    "--part",
+    "parts",
+    multiple=True,
+    metavar="PART",
+    help="notifications, memories, readers, joins, dates or latency; may be repeated. [default: all]",
 )
 @click.option(
     "--growth", default="", metavar="N,...", help="Subscriptions whose alpha memories are counted. [default: 1000 to 10000000]"
@@ -47,6 +51,7 @@ from .running import How, engine, print_results, run_options
 @click.option("--ranges", default="", metavar="RANGE=WEIGHT,...", help="Of time. [default: hour=40,day=30,week=20,month=10]")
 @click.option("--epochs-h", default="", metavar="HOURS,...", help="Lengths of epochs with keys of their own. [default: 1,6,24,168]")
 @click.option("--days", default=30.0, show_default=True, help="For how long tuples with dates are published.")
+@click.option("--link-ms", default="", metavar="LEAST,MOST", help="Milliseconds that a message takes. [default: 10,50]")
 @click.option("--seeds", default=1, show_default=True, help="How many seeds, from --seed on; more than one give intervals.")
 @run_options(cut="Into how many parts tuples are cut. [default: one for each core]")
 def command(how: How, events: str | None, trace: str | None, **given: Any) -> None:  # Any: click checked them

@@ -16,10 +16,9 @@ from simulations.subscribers.notifications import (
     Kind,
     Notified,
     notified,
-    rendezvous_of,
     sent_directly,
 )
-from simulations.subscribers.templates import anchors_by_rule, ids_of, peers_of_subscribers
+from simulations.subscribers.templates import anchors_by_rule, ids_of, peers_of_subscribers, rendezvous_of
 from simulations.workload.workload import Subscriptions, Synthetic, parse_mix
 
 PEERS = 5

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from gsg.cli import main as gsg_command
 
-SMALL = ["--peers", "20", "--tuples", "2000", "--subscriptions", "300", "--growth", "100,1000"]
+SMALL = ["--peers", "20", "--tuples", "2000", "--subscriptions", "300", "--growth", "100,1000", "--joins", "20"]
 
 
 def run(out: Path, *options: str, code: int = 0) -> str:
@@ -29,6 +29,8 @@ def test_all_parts_leave_numbers_rows_and_a_report(tmp_path: Path) -> None:
     peers = parquet.read_table(tmp_path / "subscribers.parquet").to_pydict()
     assert len(peers["id"]) == 20
     assert sum(peers["notifications"]) == sum(peers["sent"]) > 0
+    parts = {one["part"] for one in numbers}
+    assert parts == {"notifications", "memories", "joins", "dates", "latency", "readers"}
     report = (tmp_path / "report.html").read_text()
     assert report.index("notifications in the mean") < report.index("<svg")
     asked = json.loads((tmp_path / "configuration.json").read_text())
@@ -64,7 +66,9 @@ def test_tuples_of_a_file_are_counted_too(tmp_path: Path) -> None:
     file = tmp_path / "some.tsv"
     file.write_text("".join(f"s{number % 7}\tp{number % 3}\to{number % 5}\n" for number in range(200)))
 
-    numbers = json.loads(run(tmp_path / "out", "--events", str(file), "--peers", "9", "--growth", "100", "--json"))
+    numbers = json.loads(
+        run(tmp_path / "out", "--events", str(file), "--peers", "9", "--growth", "100", "--days", "3", "--epochs-h", "24", "--json")
+    )
 
     assert numbers[0]["tuples"] == 200
     assert numbers[0]["notifications"] > 0
@@ -82,6 +86,12 @@ def test_tuples_of_a_file_are_counted_too(tmp_path: Path) -> None:
         (["--term-bytes", "0"], "0 bytes of a term; expected 1 to 65536"),
         (["--growth", "0"], "0 subscriptions; expected 1 to"),
         (["--width", "0.5"], "--width 0.5 is for bounds"),
+        (["--speeds", "0,1"], "speeds of readers"),
+        (["--joins", "0"], "0 subscriptions of several conditions"),
+        (["--ranges", "year=1"], "range 'year' of 'year=1'"),
+        (["--epochs-h", "9999"], "epochs of 9999 h in 30 days"),
+        (["--link-ms", "5,1"], "links of 5 to 1 ms"),
+        (["--part", "joins", "--events", "x.nt"], "--part joins is for synthetic tuples"),
         (["--peers", "0"], "0 peers; expected 1 to"),
     ],
 )
