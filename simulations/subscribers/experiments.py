@@ -21,7 +21,6 @@ from .shown import Shown
 from .slow_readers import Reader, readers_of
 from .templates import ids_of, reseeded
 from .traced import received
-from .traced_report import shown_received
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,7 +102,7 @@ def _of_trace(request: SubscribersRequest, folder: str, out: Path, provenance: P
     """What the peers of a trace received. It is gone through in the driver, row by row: no engine is started."""
     check_traced(request)
     rows, remarks = received(folder)
-    shown = shown_received(rows, remarks)
+    shown = report.shown_received(rows, remarks)
     prepare_folder(out)
     results = Results(
         title="What subscribers received",

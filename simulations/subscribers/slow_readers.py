@@ -271,7 +271,7 @@ def _finding(busiest: Sequence[Fared]) -> Finding:
     lost = f"loses {hybrid.lost.value:,.0f} of {hybrid.came.value:,.0f}" if hybrid.lost.value else "loses nothing"
     text = (
         f"At {slow:g} times what comes, the busiest reader has {push.waiting.value:,.0f} waiting at most if all is pushed, and "
-        f"{hybrid.waiting.value:,.0f} as peers do it, which {lost} and sends {times:.2g} times the bytes; "
+        f"{hybrid.waiting.value:,.0f} as peers do it, which {lost} and sends {times:.3g} times the bytes; "
         f"99 in 100 are read within {_seconds(hybrid.p99_s.value)}, beside {_seconds(push.p99_s.value)} by push and "
         f"{_seconds(pull.p99_s.value)} by pull."
     )
@@ -290,14 +290,12 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Fared], str]], ...] = (
     ("speed", "times of what comes", lambda one: f"{one.speed:g}"),
     ("policy", "", lambda one: one.policy),
     ("waiting", "at most, count; less is better", lambda one: str(one.waiting)),
-    ("bytes", "of them", lambda one: str(one.waiting_bytes)),
-    ("delay, mean", "s; less is better", lambda one: str(one.mean_s)),
-    ("99 in 100", "s; less is better", lambda one: str(one.p99_s)),
-    ("longest", "s; less is better", lambda one: str(one.most_s)),
-    ("lost", "count; 0 is right", lambda one: str(one.lost)),
-    ("messages", "both ways; less is better", lambda one: str(one.messages)),
-    ("bytes sent", "both ways; less is better", lambda one: str(one.bytes)),
-    ("gaps", "count", lambda one: str(one.gaps)),
+    ("delay", "s, mean; less is better", lambda one: str(one.mean_s)),
+    ("99 in 100", "s at most; less is better", lambda one: str(one.p99_s)),
+    ("lost", "count; 0 is right", lambda one: f"{one.lost.value:,.0f}"),
+    ("messages", "both ways, mean; less is better", lambda one: f"{one.messages.value:,.0f}"),
+    ("MB", "both ways, mean; less is better", lambda one: f"{one.bytes.value / 1e6:,.1f}"),
+    ("gaps", "mean", lambda one: f"{one.gaps.value:g}"),
 )
 _NOTES = (
     "push: all is sent at once, and waits on the link. pull: the reader asks every so often, and reads what there is. hybrid: as "
