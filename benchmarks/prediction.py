@@ -119,7 +119,7 @@ def main() -> None:
     if wrong:
         raise SystemExit(
             "\n".join(
-                f"{peer}: {held[peer]}, simulated {said.get(peer)}; told {told[peer]}, simulated {heard.get(peer)}"
+                f"{peer}: holds {held[peer]}, said {said.get(peer)}; told {told[peer]}, simulated {heard.get(peer)}"
                 for peer in wrong
             )
         )
