@@ -205,7 +205,7 @@ def over_runs(rows: Sequence[Dated]) -> list[Epochs]:
                 copies=mean(lambda row: row.copies / max(1, row.subscriptions)),
                 templates=mean(lambda row: row.templates / max(1, row.subscriptions)),
                 lost=share_of([row.lost / max(1, row.subscriptions) for row in some], sum(row.subscriptions for row in some) or 1),
-                lost_matches=mean(lambda row: row.lost_matches),
+                lost_matches=share_of([row.lost_matches for row in some], sum(row.subscriptions for row in some) or 1),
                 busiest=mean(lambda row: row.busiest),
                 busiest_in_epoch=mean(lambda row: row.busiest_in_epoch),
                 most_copies=mean(lambda row: row.most_copies),

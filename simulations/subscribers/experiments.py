@@ -51,8 +51,8 @@ def subscribers(
     out: Path,
     title: Callable[[str], None] = lambda _: None,
     provenance: Provenance = made_by,
-) -> Results:
-    """Run all parts and save everything in a folder.
+) -> tuple[Results, str]:
+    """Run all parts and save everything in a folder; also what is to be said of what was left out.
 
     Whatever is impossible is refused before ``engine`` starts anything. Raises SimulationError.
     """
@@ -62,7 +62,7 @@ def subscribers(
     prepare_folder(out)
     results = results_of(asked, list(_parts(asked, engine(), title)))
     save(out, results, {**asked.configuration(), **provenance()})
-    return results
+    return results, asked.left_out
 
 
 def _parts(asked: Asked, engine: Engine, title: Callable[[str], None]) -> Iterator[Shown]:
@@ -77,7 +77,7 @@ def _parts(asked: Asked, engine: Engine, title: Callable[[str], None]) -> Iterat
         title("alpha memories")
         of = asked.workload, asked.mix, asked.peers
         yield memories.shown(asked.peers, engine.play(memories.sweep_of(*of, asked.growth, request.seeds, request.seed)))
-    if asked.has(Part.JOINS) and isinstance(asked.workload, Synthetic):
+    if asked.has(Part.JOINS) and isinstance(asked.workload, Synthetic):  # as asked_for has seen to
         title("joins")
         seeds = range(request.seed, request.seed + request.seeds)
         rows = engine.play(joins.sweep_of(asked.workload, asked.rule, asked.joining, seeds))
@@ -98,7 +98,7 @@ def _parts(asked: Asked, engine: Engine, title: Callable[[str], None]) -> Iterat
         yield slow_readers.shown(engine.play(slow_readers.sweep_of(asked.workload, readers, *how)), asked.kind)
 
 
-def _of_trace(request: SubscribersRequest, folder: str, out: Path, provenance: Provenance) -> Results:
+def _of_trace(request: SubscribersRequest, folder: str, out: Path, provenance: Provenance) -> tuple[Results, str]:
     """What the peers of a trace received. It is gone through in the driver, row by row: no engine is started."""
     check_traced(request)
     rows, remarks = received(folder)
@@ -114,8 +114,9 @@ def _of_trace(request: SubscribersRequest, folder: str, out: Path, provenance: P
         rows=shown.rows,
         findings=shown.findings,
     )
-    save(out, results, {"trace": folder, "left_out": "; ".join(remarks), **provenance()})
-    return results
+    left_out = "; ".join(remarks)
+    save(out, results, {"trace": folder, "left_out": left_out, **provenance()})
+    return results, left_out
 
 
 def _notifications(asked: Asked, count: Counter, title: Callable[[str], None]) -> tuple[Shown, list[Reader]]:

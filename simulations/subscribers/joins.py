@@ -37,7 +37,7 @@ SUBSCRIPTIONS = 200
 MAX_SUBSCRIPTIONS = 100_000
 CONSTANT = 0.5
 """How likely the last condition has a constant."""
-_TOGETHER = 50
+TOGETHER = 50
 """Subscriptions of a case: the facts are made once for them."""
 
 
@@ -96,10 +96,10 @@ def law_of(workload: Synthetic, run: int) -> Synthetic:
 def sweep_of(workload: Synthetic, rule: Anchor, joining: Joining, seeds: Sequence[int]) -> Sweep[Case, Joined]:
     """All shapes, in each run; the seed of its tuples is the run."""
     cases = [
-        Case(str(shape), run, begin, min(_TOGETHER, joining.subscriptions - begin))
+        Case(str(shape), run, begin, min(TOGETHER, joining.subscriptions - begin))
         for shape in Shape
         for run in seeds
-        for begin in range(0, joining.subscriptions, _TOGETHER)
+        for begin in range(0, joining.subscriptions, TOGETHER)
     ]
     return Sweep(Joined, cases, partial(play, workload, rule, joining))
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..drawing.plots import Line
 from ..engine.findings import Bar, Finding, part_said, share_said
 from ..engine.html_page import Table
-from ..engine.intervals import Interval, flat, mean_of
+from ..engine.intervals import Interval, flat, mean_of, share_of
 from ..engine.kernels import Whole
 from ..engine.randomness import Words, derived_seed
 from ..engine.results import line_figure
@@ -144,7 +144,10 @@ def reuse_of(rows: Sequence[Kept], peers: int) -> list[Reuse]:
         def mean(figure: Callable[[Sequence[Kept]], float], runs: Sequence[Sequence[Kept]] = runs) -> Interval:
             return mean_of([figure(parts) for parts in runs])
 
-        wanted = [sum(row.wanted_matches for row in parts) or 1.0 for parts in runs]
+        def share(figure: Callable[[Kept], float], runs: Sequence[Sequence[Kept]] = runs, size: int = size) -> Interval:
+            of_all = [(sum(map(figure, parts)), sum(row.wanted_matches for row in parts) or 1.0) for parts in runs]
+            return share_of([min(1.0, some / every) for some, every in of_all], size * len(runs))
+
         found.append(
             Reuse(
                 size,
@@ -153,8 +156,8 @@ def reuse_of(rows: Sequence[Kept], peers: int) -> list[Reuse]:
                 memories=mean(lambda parts: sum(row.memories for row in parts) / parts[0].subscriptions),
                 memories_of_peer=mean(lambda parts: sum(row.memories for row in parts) / peers),
                 most_memories=mean(lambda parts: max(row.most_memories for row in parts)),
-                told=mean_of([sum(row.told_matches for row in parts) / all_ for parts, all_ in zip(runs, wanted, strict=True)]),
-                met=mean_of([sum(row.met_matches for row in parts) / all_ for parts, all_ in zip(runs, wanted, strict=True)]),
+                told=share(lambda row: row.told_matches),
+                met=share(lambda row: row.met_matches),
             )
         )
     return found

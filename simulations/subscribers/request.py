@@ -19,12 +19,13 @@ from ..load_balance.seeds import check_seeds
 from ..workload.workload import COMMON_MIX, POSITIONS, WIDTH, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
 from .dates import DAYS, EPOCHS_H, RANGES, Dates, parse_ranges
 from .frames import TERM_BYTES, Frames, Kind, frames_of
-from .joins import CONSTANT, Joining
+from .join_shapes import Shape
+from .joins import CONSTANT, TOGETHER, Joining
 from .joins import SUBSCRIPTIONS as JOINS
 from .latency import LINK_MS, Links
 from .memories import KEPT
 from .notifications import check
-from .slow_readers import ASK_S, PAUSE, SPEEDS, Reading
+from .slow_readers import ASK_S, PAUSE, READERS, SPEEDS, Reading
 
 Number = TypeVar("Number", int, float)
 
@@ -147,7 +148,12 @@ def asked_for(request: SubscribersRequest) -> Asked:
     dates = Dates(parse_ranges(request.ranges or RANGES), epochs, request.days)
     least_ms, most_ms = parse_pair(request.link_ms, "--link-ms") if request.link_ms else LINK_MS
     links = Links(least_ms, most_ms, most_direct=MOST_DIRECT, heads=PARTS)
+    for cases in (len(Shape) * -(-request.joins // TOGETHER), len(epochs) + 1, len(READERS)):
+        check_cases(request.seeds * cases)
     workload, left_out = _workload(request)
+    if not isinstance(workload, Synthetic):
+        # Of a file objects are not known as subjects.
+        parts = tuple(part for part in parts if part is not Part.JOINS)
     return Asked(
         request=request,
         workload=workload,

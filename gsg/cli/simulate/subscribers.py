@@ -70,5 +70,5 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
         **given,
     )
     with engine(how, in_one_thread, on_spark) as (start, title):
-        found = subscribers(request, start, how.out, title, how.provenance)
-    print_results(how, found.summary, found.tables, found.notes)
+        found, left_out = subscribers(request, start, how.out, title, how.provenance)
+    print_results(how, found.summary, found.tables, found.notes, left_out)

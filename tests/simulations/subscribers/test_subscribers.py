@@ -64,14 +64,15 @@ def test_parts_can_be_asked_for_one_by_one(tmp_path: Path) -> None:
 
 def test_tuples_of_a_file_are_counted_too(tmp_path: Path) -> None:
     file = tmp_path / "some.tsv"
-    file.write_text("".join(f"s{number % 7}\tp{number % 3}\to{number % 5}\n" for number in range(200)))
+    file.write_text("nothing of use\n" + "".join(f"s{number % 7}\tp{number % 3}\to{number % 5}\n" for number in range(200)))
 
-    numbers = json.loads(
-        run(tmp_path / "out", "--events", str(file), "--peers", "9", "--growth", "100", "--days", "3", "--epochs-h", "24", "--json")
-    )
+    said = run(tmp_path / "out", "--events", str(file), "--peers", "9", "--growth", "100", "--days", "3", "--epochs-h", "24")
 
+    assert "1 line" in said
+    numbers = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert numbers[0]["tuples"] == 200
     assert numbers[0]["notifications"] > 0
+    assert "joins" not in {one["part"] for one in numbers}
 
 
 @pytest.mark.parametrize(
