@@ -22,7 +22,10 @@ from benchmarks.shared import FILM_DATA
 from gsg.cli.processes import peers
 from gsg.placement.rules import REPLICAS
 from gsg.tuples.terms import Tuple, n3
-from simulations.load_balance.balance import in_one_thread, run
+from simulations.load_balance.balance import InOneThread
+from simulations.load_balance.peer_loads import loads_in
+from simulations.load_balance.peers import Peers, Region
+from simulations.load_balance.plan import make_plan
 from simulations.load_balance.strategies import parse
 from simulations.subscribers.traced import received
 from simulations.workload.files import read
@@ -101,8 +104,10 @@ def main() -> None:
     # What a peer keeps: the copies at all holders of each key.
     strategy = parse(f"{options.anchor}+replicas-{REPLICAS}")
     subscriptions = trace.workload.subscriptions(0, COMMON_MIX, 0)
-    outcome = run(strategy, trace.workload, subscriptions, trace.peers, in_one_thread())
-    said = dict(zip(trace.ids, zip(outcome.loads.tuples.tolist(), outcome.templates.tolist(), strict=True), strict=True))
+    peers = Peers.of([bytes.fromhex(peer) for peer in trace.ids])
+    plan = make_plan(strategy, trace.workload, subscriptions, len(peers))
+    loads = loads_in(Region(0, 0), plan, InOneThread().counted(plan, trace.workload, peers), peers)
+    said = dict(zip(trace.ids, zip(loads.tuples.tolist(), loads.templates.tolist(), strict=True), strict=True))
     wrong = [peer for peer in held if said.get(peer) != held[peer]]
     print(f"{len(held) - len(wrong)} of {len(held)} peers hold as many tuples and templates as the simulation says")
     heard = {row.peer: (row.stored, row.changes) for row in rows}

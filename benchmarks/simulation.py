@@ -1,15 +1,15 @@
-"""The simulation of large overlays: Spark beside one numpy thread, with the same kernels, on the same tuples.
+"""The simulation of large overlays on Spark: a whole run by stages, and its counting beside one numpy thread with the same kernels.
 
-    .venv/bin/python -m benchmarks.simulation [--tuples 1e8] [--peers 1e6] [--cores 2] [--part NAME] [--strategy NAME] [--json]
+    .venv/bin/python -m benchmarks.simulation [--part whole|beside|growing] [--tuples 1e8] [--peers 1e7] [--cores 2] [--json]
 
-Three parts, each a table. ``largest`` is the largest run on Spark, its time beside the same counting in one thread here, and what
-memory it took at most. ``tuples`` has ever more tuples, ``peers`` ever more peers, on Spark: time is to grow linearly with tuples,
-and at most as the logarithm of the peers. The session is started, and Spark warmed with a small run, before anything is timed;
-posting the subscriptions is not timed either, since both ways have that in common. Both counts must agree, or the program ends
-with status 1.
+``whole`` is all that ``gsg simulate load-balance`` does between the start of Spark and the report, by the same code: how long each
+stage takes, how much of all of it is one thread of the driver while no task runs, and what memory the driver takes: its Python, and
+the Java that is driver and executor at once here. ``beside`` counts more tuples, on Spark and in one thread in turns; both counts
+must agree, or the program ends with status 1. ``growing`` has ever more tuples, then ever more peers: time is to grow linearly with
+tuples, and at most as the logarithm of the peers.
 
-Each strategy is a kind of work of its own: ``rarest`` counts constants, ``hot-split`` draws a cell for each tuple, ``composite``
-looks up the owners of three new keys for each tuple, which is where the number of peers is felt most.
+The session is started, and Spark warmed with a small run, before anything is timed. Each strategy is its own kind of work:
+``rarest`` counts constants, ``hot-split`` draws a cell for each tuple, ``composite`` looks up the owners of three new keys of it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,12 @@ import json
 import math
 import os
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
@@ -31,36 +33,72 @@ from rich.table import Table
 
 from benchmarks.machine import machine
 from simulations.engine.spark import session
-from simulations.load_balance.balance import Counter, in_one_thread, on_spark
-from simulations.load_balance.counted_loads import Loads
-from simulations.load_balance.plan import Plan, make_plan, peer_ids
+from simulations.engine.sweep import Player
+from simulations.load_balance.balance import Engine, InOneThread, OnSpark
+from simulations.load_balance.counted_tuples import Counts
+from simulations.load_balance.experiments import BalanceRequest, balance
+from simulations.load_balance.loads import Histogram
+from simulations.load_balance.peers import Peers
+from simulations.load_balance.plan import Plan, make_plan
 from simulations.load_balance.strategies import parse
-from simulations.workload.workload import COMMON_MIX, Synthetic
+from simulations.workload.workload import COMMON_MIX, Synthetic, Workload
 
-SUBSCRIPTIONS = 200_000
-STRATEGIES = ("rarest", "hot-split-10+demand", "composite")
-PARTS = ("largest", "tuples", "peers")
+SUBSCRIPTIONS = 1_000_000
+WHOLE = ("rarest", "hot-split-10")
+BESIDE = ("rarest", "hot-split-10+demand", "composite")
+BESIDE_TUPLES = 10
+"""How many times the tuples of the whole run are counted beside one thread."""
+PARTS = ("whole", "beside", "growing")
 LEAST_TUPLES = 1_000_000
 LEAST_PEERS = 1_000
-WANTED_S = 120.0
-WANTED_MB = 4_000.0
-WANTED_RATIO = 1.3
+WANTED_S = 150.0
+WANTED_MB = 2_000.0
+WANTED_ONE_THREAD = 0.15
+WANTED_RATIO = 1.5
 LOOK_S = 0.2
 """How often memory is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """A part of a whole run, all strategies together."""
+
+    stage: str
+    seconds: float
+    on_spark: bool
+    """Whether tasks run then; else it is one thread of the driver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole run."""
+
+    strategies: tuple[str, ...]
+    peers: int
+    tuples: int
+    subscriptions: int
+    seconds: float
+    stages: list[Stage]
+    python_mb: float
+    """The most that the driver's Python had in memory at one time."""
+    java_mb: float
+
+    @property
+    def one_thread(self) -> float:
+        """The share of the time in which no task ran."""
+        return 1 - sum(stage.seconds for stage in self.stages if stage.on_spark) / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """One count."""
+    """One count, and the loads of all peers that it comes to."""
 
     strategy: str
     peers: int
     tuples: int
     spark_s: float
-    numpy_s: float | None
+    numpy_s: float | None = None
     """The same in one thread, None where it was not taken."""
-    memory_mb: float
-    """The most that this process and those it started had in memory of their own at one time, beside what they share."""
 
     @property
     def ratio(self) -> float | None:
@@ -69,10 +107,10 @@ class Run:
 
 
 class Memory:
-    """Looks at the memory of this process and all that it started, while the block runs."""
+    """Looks at the memory of this process and of the Java that it started, while the block runs."""
 
     def __enter__(self) -> Memory:
-        self.most_mb = 0.0
+        self.python_mb = self.java_mb = 0.0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
         self._thread.start()
@@ -84,24 +122,27 @@ class Memory:
 
     def _watch(self) -> None:
         while True:
-            self.most_mb = max(self.most_mb, sum(map(own_mb, family(os.getpid()))))
+            self.python_mb = max(self.python_mb, own_mb(os.getpid()))
+            self.java_mb = max(self.java_mb, sum(map(own_mb, javas(os.getpid()))))
             if self._over.wait(LOOK_S):
                 return
 
 
-def family(root: int) -> list[int]:
-    """A process and all that it started, directly or not."""
+def javas(root: int) -> list[int]:
+    """The processes of Java among all that a process started, directly or not."""
     parents: dict[int, list[int]] = {}
+    names: dict[int, str] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
-            fields = entry.read_text().rpartition(")")[2].split()
+            before, _, after = entry.read_text().rpartition(")")
         except OSError:  # it has ended since
             continue
-        parents.setdefault(int(fields[1]), []).append(int(entry.parent.name))
+        names[int(entry.parent.name)] = before.partition("(")[2]
+        parents.setdefault(int(after.split()[1]), []).append(int(entry.parent.name))
     found = [root]
     for process in found:
         found += parents.get(process, [])
-    return found
+    return [process for process in found if names.get(process) == "java"]
 
 
 def own_mb(process: int) -> float:
@@ -113,35 +154,90 @@ def own_mb(process: int) -> float:
     return sum(int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")) / 1e3
 
 
-def timed(count: Counter, plan: Plan, workload: Synthetic) -> tuple[float, Loads]:
-    """The seconds of a count, and the count."""
-    begin = time.perf_counter()
-    loads = count(plan, workload)
-    return time.perf_counter() - begin, loads
+@dataclass
+class Timed(Engine):
+    """An engine, and how long each of its steps took in all."""
+
+    engine: Engine
+    took_s: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def _taking(self, stage: str) -> Iterator[None]:
+        began_s = time.perf_counter()
+        yield
+        self.took_s[stage] = self.took_s.get(stage, 0.0) + time.perf_counter() - began_s
+
+    @property
+    def player(self) -> Player:
+        """Plays as the engine does."""
+        return _TimedPlayer(self)
+
+    def counted(self, plan: Plan, workload: Workload, peers: Peers) -> Counts:
+        """All tuples of a workload."""
+        with self._taking("make and count tuples"):
+            return self.engine.counted(plan, workload, peers)
+
+    def spread(self, plan: Plan, counts: Counts, peers: Peers) -> dict[str, Histogram]:
+        """How many peers have how much."""
+        with self._taking("turn keys into peers"):
+            return self.engine.spread(plan, counts, peers)
+
+    def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
+        """What each peer has."""
+        with self._taking("write what each peer has"):
+            self.engine.write(plan, counts, peers, folder)
 
 
-def measure(name: str, peers: int, tuples: int, spark: Counter, *, alone: bool) -> Run:
+class _TimedPlayer(Player):
+    def __init__(self, timed: Timed) -> None:
+        self._timed = timed
+
+    def __call__(self, sweep):  # type: ignore[no-untyped-def]  # as the player's
+        """The rows of all cases."""
+        with self._timed._taking("fewer peers, for the report"):
+            return self._timed.engine.player(sweep)
+
+
+def whole(engine: Engine, peers: int, tuples: int) -> Whole:
+    """What gsg simulate load-balance does."""
+    timed = Timed(engine)
+    request = BalanceRequest(peers, tuples, SUBSCRIPTIONS, strategies=WHOLE)
+    with tempfile.TemporaryDirectory() as folder, Memory() as memory:
+        began_s = time.perf_counter()
+        balance(request, lambda: timed, Path(folder))
+        seconds = time.perf_counter() - began_s
+    stages = [Stage(name, took_s, on_spark=True) for name, took_s in timed.took_s.items()]
+    rest_s = seconds - sum(timed.took_s.values())
+    stages.append(Stage("plan, check a sample, report", rest_s, on_spark=False))
+    return Whole(WHOLE, peers, tuples, SUBSCRIPTIONS, seconds, stages, memory.python_mb, memory.java_mb)
+
+
+def counting_s(engine: Engine, plan: Plan, workload: Workload, peers: Peers) -> tuple[float, dict[str, Histogram]]:
+    """The seconds of counting and turning, and what came of it."""
+    began_s = time.perf_counter()
+    found = engine.spread(plan, engine.counted(plan, workload, peers), peers)
+    return time.perf_counter() - began_s, found
+
+
+def measure(name: str, peers: int, tuples: int, spark: Engine, *, alone: bool) -> Run:
     """Count on Spark, and where asked for in one thread as well; ends the program where they differ."""
     workload = Synthetic(tuples)
-    plan = make_plan(parse(name), workload, workload.subscriptions(SUBSCRIPTIONS, COMMON_MIX, 1), peer_ids(peers, 1))
-    with Memory() as memory:
-        spark_s, loads = timed(spark, plan, workload)
-    numpy_s = None
-    if alone:
-        numpy_s, same = timed(in_one_thread(), plan, workload)
-        if (loads.tuples != same.tuples).any() or (loads.work != same.work).any():
-            sys.exit(f"{name}: Spark and one thread disagree")
-    run = Run(name, peers, tuples, spark_s, numpy_s, memory.most_mb)
-    # At once, so that what was measured is not lost with a run that is stopped.
-    print(json.dumps(asdict(run)), file=sys.stderr, flush=True)
-    return run
+    plan = make_plan(parse(name), workload, workload.subscriptions(200_000, COMMON_MIX, 1), peers)
+    spark_s, loads = counting_s(spark, plan, workload, Peers(peers))
+    if not alone:
+        return Run(name, peers, tuples, spark_s)
+    numpy_s, same = counting_s(InOneThread(), plan, workload, Peers(peers))
+    for load, found in loads.items():
+        if (found.values != same[load].values).any() or (found.peers != same[load].peers).any():
+            sys.exit(f"{name}: Spark and one thread disagree about {load}")
+    return Run(name, peers, tuples, spark_s, numpy_s)
 
 
-def table(title: str, runs: list[Run]) -> Table:
+def table_of_runs(title: str, runs: list[Run]) -> Table:
     """Runs with what each took for a tuple."""
     made = Table(title=title, box=SIMPLE_HEAD, title_justify="left")
     made.add_column("strategy")
-    for heading in ("peers", "tuples", "Spark s", "ns a tuple", "one thread s", "times faster", "MB"):
+    for heading in ("peers", "tuples", "Spark s", "ns a tuple", "one thread s", "times faster"):
         made.add_column(heading, justify="right")
     for run in runs:
         made.add_row(
@@ -152,30 +248,43 @@ def table(title: str, runs: list[Run]) -> Table:
             f"{run.spark_s / run.tuples * 1e9:.0f}",
             "" if run.numpy_s is None else f"{run.numpy_s:.2f}",
             "" if run.ratio is None else f"{run.ratio:.2f}",
-            f"{run.memory_mb:,.0f}",
         )
     return made
 
 
-def verdicts(parts: dict[str, list[Run]]) -> dict[str, bool]:
+def table_of_stages(run: Whole) -> Table:
+    """How long each stage took."""
+    about = f"{run.tuples:,} tuples, {run.subscriptions:,} subscriptions, {run.peers:,} peers, by {' and '.join(run.strategies)}"
+    made = Table(title=f"A whole run: {about}", box=SIMPLE_HEAD, title_justify="left")
+    made.add_column("stage")
+    made.add_column("s", justify="right")
+    made.add_column("where")
+    for stage in run.stages:
+        made.add_row(stage.stage, f"{stage.seconds:.1f}", "tasks" if stage.on_spark else "one thread of the driver")
+    made.add_row("all", f"{run.seconds:.1f}", f"one thread: {run.one_thread:.1%}")
+    made.add_row("memory of the driver", "", f"Python {run.python_mb:,.0f} MB, Java {run.java_mb:,.0f} MB")
+    return made
+
+
+def verdicts(run: Whole | None, beside: list[Run], growing: list[Run]) -> dict[str, bool]:
     """What was wanted, and whether it is so, of the parts that were measured."""
     found = {}
-    if largest := parts.get("largest"):
-        found[f"within {WANTED_S:.0f} s"] = max(run.spark_s for run in largest) <= WANTED_S
-        found[f"within {WANTED_MB:,.0f} MB"] = max(run.memory_mb for run in largest) <= WANTED_MB
-        for run in largest:
-            found[f"{run.strategy}: {WANTED_RATIO} times faster than one thread"] = (run.ratio or 0.0) >= WANTED_RATIO
-    if by_tuples := parts.get("tuples"):
-        first, last = by_tuples[-2:][0], by_tuples[-1]
+    if run is not None:
+        found[f"the whole run within {WANTED_S:.0f} s"] = run.seconds <= WANTED_S
+        found[f"its driver within {WANTED_MB:,.0f} MB"] = run.python_mb + run.java_mb <= WANTED_MB
+        found[f"under {WANTED_ONE_THREAD:.0%} of it one thread"] = run.one_thread < WANTED_ONE_THREAD
+    for one in beside:
+        found[f"{one.strategy}: {WANTED_RATIO} times faster than one thread"] = (one.ratio or 0.0) >= WANTED_RATIO
+    by_tuples = [one for one in growing if one.peers == LEAST_PEERS]
+    if len(by_tuples) > 1:
+        *_, few, many = by_tuples
         # A tenth more for a tuple is no growth but noise.
-        found["linear in tuples"] = last.spark_s / last.tuples <= 1.1 * first.spark_s / first.tuples
-    by_peers = parts.get("peers", [])
-    for few in by_peers:
-        for many in by_peers:
-            if few.strategy == many.strategy and few.peers == LEAST_PEERS and many.peers == by_peers[-1].peers:
-                growth = math.log(many.peers) / math.log(few.peers)
-                wanted = f"{few.strategy}: {few.peers:,} to {many.peers:,} peers at most {growth:.1f} times as long"
-                found[wanted] = many.spark_s <= growth * few.spark_s
+        found["linear in tuples"] = many.spark_s / many.tuples <= 1.1 * few.spark_s / few.tuples
+    if growing:
+        few, many = by_tuples[-1], growing[-1]
+        growth = math.log(many.peers) / math.log(few.peers)
+        wanted = f"{few.peers:,} to {many.peers:,} peers at most {growth:.1f} times as long"
+        found[wanted] = many.spark_s <= growth * few.spark_s
     return found
 
 
@@ -186,43 +295,44 @@ def powers(most: int, *, least: int) -> list[int]:
 
 def main() -> None:
     """Measure and print."""
-    whole: Callable[[str], int] = lambda text: int(float(text))  # noqa: E731  # argparse wants a function
-    parser = argparse.ArgumentParser(description="Spark beside one numpy thread, with the same kernels, on the same tuples.")
-    parser.add_argument("--tuples", type=whole, default=100_000_000)
-    parser.add_argument("--peers", type=whole, default=1_000_000)
+    number: Callable[[str], int] = lambda text: int(float(text))  # noqa: E731  # argparse wants a function
+    parser = argparse.ArgumentParser(description="The simulation on Spark, by stages, and beside one numpy thread.")
+    parser.add_argument("--tuples", type=number, default=100_000_000)
+    parser.add_argument("--peers", type=number, default=10_000_000)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--part", action="append", dest="parts", choices=PARTS)
-    parser.add_argument("--strategy", action="append", dest="strategies")
+    parser.add_argument("--strategy", action="append", dest="strategies", help="of the part beside")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    strategies = asked.strategies or list(STRATEGIES)
+    parts = asked.parts or PARTS
 
-    spark = on_spark(session("benchmark", master=f"local[{asked.cores}]", partitions=asked.cores))
+    spark = OnSpark(session("benchmark", master=f"local[{asked.cores}]", partitions=asked.cores))
     for _ in range(2):
-        measure(strategies[0], asked.peers, 1 << 22, spark, alone=True)
-    parts: dict[str, list[Run]] = {}
-    for part in asked.parts or PARTS:
-        if part == "largest":
-            parts[part] = [measure(name, asked.peers, asked.tuples, spark, alone=True) for name in strategies]
-        elif part == "tuples":
-            most = powers(asked.tuples, least=LEAST_TUPLES)
-            parts[part] = [measure(strategies[0], LEAST_PEERS, tuples, spark, alone=False) for tuples in most]
-        else:
-            # The cheapest and the one that looks up most: what lies between grows as something between.
-            ends = dict.fromkeys((strategies[0], strategies[-1]))
-            most = powers(asked.peers, least=LEAST_PEERS)
-            parts[part] = [measure(name, peers, asked.tuples, spark, alone=False) for name in ends for peers in most]
-    found = verdicts(parts)
+        measure(BESIDE[0], LEAST_PEERS, 1 << 22, spark, alone=False)
+    run = whole(spark, asked.peers, asked.tuples) if "whole" in parts else None
+    beside: list[Run] = []
+    if "beside" in parts:
+        of = asked.strategies or BESIDE
+        beside = [measure(name, asked.peers // 10, asked.tuples * BESIDE_TUPLES, spark, alone=True) for name in of]
+    growing: list[Run] = []
+    if "growing" in parts:
+        by_tuples = [(LEAST_PEERS, tuples) for tuples in powers(asked.tuples, least=LEAST_TUPLES)]
+        by_peers = [(peers, asked.tuples) for peers in powers(asked.peers, least=LEAST_PEERS)[1:]]
+        growing = [measure(BESIDE[0], peers, tuples, spark, alone=False) for peers, tuples in (*by_tuples, *by_peers)]
+    found = verdicts(run, beside, growing)
 
     if asked.json:
-        document = {part: [asdict(run) for run in runs] for part, runs in parts.items()}
+        document = {"whole": None if run is None else asdict(run), "beside": list(map(asdict, beside))}
+        document["growing"] = list(map(asdict, growing))
         print(json.dumps({"machine": machine(), **document, "verdicts": found}, indent=2))
         return
-    console = Console(width=120)
+    console = Console(width=132)
     console.print(machine())
-    titles = {"largest": "The largest run", "tuples": "Ever more tuples", "peers": "Ever more peers"}
-    for part, runs in parts.items():
-        console.print(table(titles[part], runs))
+    if run is not None:
+        console.print(table_of_stages(run))
+    for title, runs in (("Beside one thread", beside), ("Ever more tuples, and ever more peers", growing)):
+        if runs:
+            console.print(table_of_runs(title, runs))
     for wanted, holds in found.items():
         console.print(f"{'yes' if holds else 'NO '}  {wanted}")
 

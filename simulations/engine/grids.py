@@ -57,15 +57,38 @@ def cell_key(key: bytes, row: int, column: int) -> bytes:
     return derived_key(key, row << 32 | column) if row or column else key
 
 
-def tuple_cells(key: bytes, grid: Grid, row: int) -> list[bytes]:
+class TupleCells(NamedTuple):
     """The cells that a tuple goes to: all columns of its row."""
-    return [cell_key(key, row, column) for column in range(grid.columns)]
+
+    key: bytes
+    grid: Grid
+    row: int
+
+    def cell_keys(self) -> list[bytes]:
+        """Their keys."""
+        return [cell_key(self.key, self.row, column) for column in range(self.grid.columns)]
 
 
-def template_cells(key: bytes, grid: Grid, draw: int) -> list[bytes]:
+class TemplateCells(NamedTuple):
     """The cells that a template is posted at: all rows of its column, which its 64 bits choose."""
-    column = share_of(draw, grid.columns)
-    return [cell_key(key, row, column) for row in range(grid.rows)]
+
+    key: bytes
+    grid: Grid
+    draw: int
+
+    def cell_keys(self) -> list[bytes]:
+        """Their keys; a hot key of many peers has tens of thousands."""
+        return [self._key_in(row) for row in range(self.grid.rows)]
+
+    def met_by(self, cells: TupleCells) -> bytes | None:
+        """The key of the cell in which it meets a tuple, None where it does not."""
+        if cells.key != self.key or cells.row >= self.grid.rows:
+            return None
+        key = self._key_in(cells.row)
+        return key if key in cells.cell_keys() else None
+
+    def _key_in(self, row: int) -> bytes:
+        return cell_key(self.key, row, share_of(self.draw, self.grid.columns))
 
 
 def epoch_of(at_s: float, epoch_s: float, epochs: int) -> int:

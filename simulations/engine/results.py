@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,12 +57,16 @@ def prepare_folder(folder: Path) -> None:
         configuration = folder / CONFIGURATION
         # Whatever of an earlier run this one does not write would be taken for its own.
         for stale in _written(configuration):
-            stale.unlink()
+            if stale.is_dir():
+                shutil.rmtree(stale)
+            else:
+                stale.unlink()
         configuration.touch()
 
 
 def _written(configuration: Path) -> list[Path]:
-    """The files beside a configuration of which it says that its run wrote them; none where it is no configuration of ours."""
+    """The files and folders beside a configuration of which it says that its run wrote them; none where it is no configuration of
+    ours."""
     try:
         found = json.loads(configuration.read_bytes())
     except (FileNotFoundError, ValueError, RecursionError):
@@ -69,7 +74,18 @@ def _written(configuration: Path) -> list[Path]:
     names = found.get(FILES) if isinstance(found, dict) else None
     # A run writes into its own folder alone: a name that leads elsewhere is none of its files.
     own = [name for name in names if isinstance(name, str) and name == Path(name).name] if isinstance(names, list) else []
-    return [file for file in map(configuration.parent.joinpath, own) if file.is_file() and file != configuration]
+    found = map(configuration.parent.joinpath, own)
+    return [path for path in found if (path.is_file() and path != configuration) or _is_partitioned(path)]
+
+
+def _is_partitioned(folder: Path) -> bool:
+    """Whether it is a folder of rows that a run wrote: of nothing but partitions, and no link to another one."""
+    return folder.is_dir() and not folder.is_symlink() and all(map(_is_part, folder.iterdir()))
+
+
+def _is_part(path: Path) -> bool:
+    # Spark writes marks beside the partitions, such as _SUCCESS.
+    return path.is_dir() if "=" in path.name else path.name.startswith((".", "_")) and path.is_file()
 
 
 def write_configuration(folder: Path, configuration: dict[str, object], files: Sequence[str]) -> None:

@@ -1,44 +1,56 @@
 """How a strategy spreads the load of a workload over peers: one run, on Spark or in one thread.
 
-Both ways count with the same kernels (counted_loads.py). On Spark each task makes and counts its share of the chunks by itself and
-hands over a row for each block of peers; Spark brings the rows of a block together, where they are added up. So a result does not
-depend on how the tuples are cut.
+Both ways have the same two steps, by the same kernels. Tuples are counted by the slots of their keys (counted_tuples.py): on Spark
+each task makes and counts its share of the chunks by itself, and rows of the same block of slots are added up. Then keys become
+peers (peer_loads.py), region by region of the space of keys (peers.py): on Spark each region is a task, which keeps its peers to
+itself, writes what each has, and hands over how many have how much. So a result does not depend on how anything is cut.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..engine import sweep
 from ..engine.kernels import Whole
-from ..engine.randomness import Words
-from ..engine.spark import check_partitions
+from ..engine.spark import check_partitions, cores_of, shares_files
 from ..engine.spark_progress import Progress, reported_progress, untold
+from ..engine.sweep import Player
 from ..workload.workload import Subscriptions, Workload, chunks_of
-from .counted_loads import LoadCounter, Loads
-from .loads import Spread, spread_of
+from .counted_tuples import Counts, TupleCounter
+from .loads import Histogram, Spread, spread_of
 from .meets_one_by_one import MeetingCheck, check_meetings
+from .peer_loads import LOADS, PeerLoads, loads_in
+from .peers import Peers, Region, regions
 from .plan import Plan, make_plan
 from .strategies import Strategy
 
 if TYPE_CHECKING:
     import pyarrow
-    from pyspark.sql import SparkSession
-
-Counter: TypeAlias = Callable[[Plan, Workload], Loads]
-"""Whoever counts a workload's tuples by a plan."""
+    from pyspark.sql import DataFrame, SparkSession
 
 TASK_TUPLES = 100_000_000
 """Tuples of one task at most, some seconds' worth, where nobody says into how many parts they are to be cut. Fewer are one task for
-each core: each hands over the loads of all peers."""
+each core: each hands over all that it counted."""
 LEAST_TUPLES = 1 << 14
 """Tuples that are worth a task of their own, where nobody says so."""
-BLOCK_PEERS = 1 << 12
-"""Peers whose loads travel as one row."""
-BLOCK_SCHEMA = "block long, tuples binary, work binary, first_epoch binary"
+BLOCK_SLOTS = 1 << 14
+"""Counts that travel as one row."""
+BLOCK_SCHEMA = "block long, counts binary"
+REGION_PEERS = 1 << 20
+"""Peers of one region at most, where so many regions can be; fewer peers are a region for each core."""
+COLLECTED_PEERS = 1 << 16
+"""Peers of a part that comes through the driver, some 4 MB."""
+LEAST_PEERS = 1 << 14
+"""Peers that are worth a region of their own."""
+PEERS_FOLDER = "peers"
+"""In the folder of results: what each peer has, a folder ``strategy=NAME`` of Parquet for each strategy."""
+PEERS_SCHEMA = "peer long, id string, " + ", ".join(f"{name} long" for name in LOADS if name != "first_epoch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +58,13 @@ class Outcome:
     """What one strategy made of the peers."""
 
     strategy: Strategy
-    loads: Loads
-    subscriptions: Whole
-    """Copies of subscriptions at each peer."""
-    templates: Whole
+    peers: int
+    tuples: Histogram
+    subscriptions: Histogram
+    templates: Histogram
     """As ``subscriptions``, equal ones counted once."""
+    work: Histogram
+    first_epoch: Histogram
     published: int
     subscribed: int
     lost: int
@@ -60,27 +74,27 @@ class Outcome:
     meetings: MeetingCheck
 
     @property
-    def peers(self) -> int:
-        """How many there are."""
-        return len(self.templates)
-
-    @property
     def busiest_tuples(self) -> float:
         """Copies of tuples at the busiest peer as a share of all tuples, which compares strategies whatever copies they send.
 
         Above 1 where that peer has several keys of one tuple.
         """
-        return int(self.loads.tuples.max()) / self.published
+        return self.tuples.largest / self.published
 
     @property
     def busiest_work(self) -> float:
         """The busiest peer's share of all match work; 0 where there is none."""
-        return int(self.loads.work.max()) / max(1, int(self.loads.work.sum()))
+        return self.work.largest / max(1, self.work.total)
 
     @property
     def messages(self) -> int:
         """One for each copy of a tuple or a subscription, and two for each question; batching and look-ups are left out."""
-        return int(self.loads.tuples.sum() + self.subscriptions.sum()) + 2 * self.questions
+        return self.tuples.total + self.subscriptions.total + 2 * self.questions
+
+    @property
+    def has_epochs(self) -> bool:
+        """Whether date ranges have keys of their own."""
+        return self.first_epoch.largest > 0
 
     def summary(self) -> dict[str, object]:
         """The numbers of this run by name."""
@@ -89,8 +103,8 @@ class Outcome:
             "peers": self.peers,
             "tuples": self.published,
             "subscriptions": self.subscribed,
-            "copies_per_tuple": int(self.loads.tuples.sum()) / self.published,
-            "copies_per_subscription": int(self.subscriptions.sum()) / self.subscribed,
+            "copies_per_tuple": self.tuples.total / self.published,
+            "copies_per_subscription": self.subscriptions.total / self.subscribed,
             "messages": self.messages,
             "messages_per_tuple": self.messages / self.published,
             "busiest_share_of_tuples": self.busiest_tuples,
@@ -106,24 +120,46 @@ class Outcome:
     def spreads(self) -> dict[str, Spread]:
         """How each load is spread; ``first_epoch`` only where date ranges have keys of their own."""
         found = {
-            "tuple_load": spread_of(self.loads.tuples),
+            "tuple_load": spread_of(self.tuples),
             "subscription_load": spread_of(self.subscriptions),
             "template_load": spread_of(self.templates),
-            "match_work": spread_of(self.loads.work),
+            "match_work": spread_of(self.work),
         }
-        if self.loads.first_epoch.any():
-            found["first_epoch_tuple_load"] = spread_of(self.loads.first_epoch)
+        if self.has_epochs:
+            found["first_epoch_tuple_load"] = spread_of(self.first_epoch)
         return found
 
 
-def run(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words, count: Counter) -> Outcome:
-    """Post the subscriptions, count the tuples, and look whether they meet."""
-    plan = make_plan(strategy, workload, subscriptions, peers)
+class Engine(Protocol):
+    """Whoever counts."""
+
+    def counted(self, plan: Plan, workload: Workload, peers: Peers) -> Counts:
+        """All tuples of a workload. Raises SimulationError."""
+
+    def spread(self, plan: Plan, counts: Counts, peers: Peers) -> dict[str, Histogram]:
+        """How many peers have how much, by name of the load. Raises SimulationError."""
+
+    def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
+        """Leave what each peer has in a folder, as PEERS_SCHEMA in a partition of the strategy. Raises SimulationError."""
+
+    @property
+    def player(self) -> Player:
+        """Plays sweeps where tuples are counted too."""
+
+
+def run(
+    strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Peers, engine: Engine, out: Path | None = None
+) -> Outcome:
+    """Post the subscriptions, count the tuples, leave what each peer has in ``out`` if given, and look whether they meet."""
+    plan = make_plan(strategy, workload, subscriptions, len(peers))
+    counts = engine.counted(plan, workload, peers)
+    spread = engine.spread(plan, counts, peers)
+    if out is not None:
+        engine.write(plan, counts, peers, out)
     return Outcome(
         strategy=strategy,
-        loads=count(plan, workload),
-        subscriptions=plan.subscriptions,
-        templates=plan.templates,
+        peers=len(peers),
+        **spread,
         published=workload.tuples,
         subscribed=len(subscriptions),
         lost=plan.lost,
@@ -132,56 +168,154 @@ def run(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, pe
     )
 
 
-def in_one_thread(progress: Progress = untold) -> Counter:
+class InOneThread(Engine):
     """Counts here and now, without Spark."""
 
-    def count(plan: Plan, workload: Workload) -> Loads:
-        counter = LoadCounter(plan)
+    def __init__(self, progress: Progress = untold) -> None:
+        self._progress = progress
+
+    @property
+    def player(self) -> Player:
+        """One case after the other."""
+        return sweep.in_one_thread()
+
+    def counted(self, plan: Plan, workload: Workload, peers: Peers) -> Counts:
+        """All tuples of a workload."""
+        counter = TupleCounter(plan, peers)
         for begin, size in chunks_of(workload.tuples):
             counter.count_chunk(workload.chunk(begin, size))
-            progress(begin + size, workload.tuples)
-        return counter.loads()
+            self._progress(begin + size, workload.tuples)
+        return counter.counts
 
-    return count
+    def spread(self, plan: Plan, counts: Counts, peers: Peers) -> dict[str, Histogram]:
+        """How many peers have how much, by name of the load."""
+        return loads_in(_ALL, plan, counts, peers).histograms()
+
+    def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
+        """Leave what each peer has in a folder."""
+        from pyarrow import parquet
+
+        partition = folder / f"strategy={plan.strategy.name}"
+        partition.mkdir(parents=True)
+        parquet.write_table(peers_table(loads_in(_ALL, plan, counts, peers), peers), partition / "part-0.parquet")
 
 
-def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress = untold) -> Counter:
-    """Counts in a session, in so many partitions, or one for each core. Raises BadParameter for a number that cannot be."""
-    check_partitions(partitions)
+_ALL = Region(0, 0)
 
-    def count(plan: Plan, workload: Workload) -> Loads:
-        cores = spark.sparkContext.defaultParallelism
-        cut = partitions or usual_cut(workload.tuples, cores)
+
+class OnSpark(Engine):
+    """Counts in a session: tuples in so many partitions, or one for each core. Raises BadParameter for a number that cannot be."""
+
+    def __init__(self, spark: SparkSession, *, partitions: int | None = None, progress: Progress = untold) -> None:
+        check_partitions(partitions)
+        self._spark = spark
+        self._partitions = partitions
+        self._progress = progress
+        self._cores = cores_of(spark)
+
+    @property
+    def player(self) -> Player:
+        """As tasks."""
+        return sweep.on_spark(self._spark, progress=self._progress)
+
+    def counted(self, plan: Plan, workload: Workload, peers: Peers) -> Counts:
+        """All tuples of a workload."""
+        cut = self._partitions or usual_cut(workload.tuples, self._cores)
         chunks = list(chunks_of(workload.tuples, parts=cut))
-        # What tasks share travels once to each machine.
-        nothing = np.zeros(0, dtype=np.int64)
-        shared = spark.sparkContext.broadcast((replace(plan, subscriptions=nothing, templates=nothing), workload))
 
-        def counted(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+        def count(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             counter = None
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    counter = counter or LoadCounter(shared.value[0])
-                    counter.count_chunk(shared.value[1].chunk(*chunks[number]))
+                    counter = counter or TupleCounter(plan, peers)
+                    counter.count_chunk(workload.chunk(*chunks[number]))
             if counter is not None:
-                yield rows_of_blocks(blocks_of(counter.loads()))
+                yield rows_of_blocks(blocks_of(counter.counts))
 
-        parts = spark.range(0, len(chunks), 1, cut).mapInArrow(counted, BLOCK_SCHEMA)
-        summed = parts.repartition(min(cut, cores), "block")
+        parts = self._spark.range(0, len(chunks), 1, cut).mapInArrow(count, BLOCK_SCHEMA)
+        summed = parts.repartition(min(cut, self._cores), "block")
         total = summed.mapInArrow(lambda batches: iter([rows_of_blocks(sums_of_blocks(batches))]), BLOCK_SCHEMA)
-        try:
-            with reported_progress(spark, cut, progress):
-                table = total.toArrow()
-        finally:
-            shared.destroy()
-        loads = Loads.zero(len(plan.peers))
-        for block, parts_of_block in sums_of_blocks(table.to_batches()).items():
-            peers = slice(block * BLOCK_PEERS, (block + 1) * BLOCK_PEERS)
-            for load, part in zip(loads, parts_of_block, strict=True):
-                load[peers] += part
-        return loads
+        with reported_progress(self._spark, cut, self._progress):
+            table = total.toArrow()
+        return counts_of_blocks(sums_of_blocks(table.to_batches()), plan)
 
-    return count
+    def spread(self, plan: Plan, counts: Counts, peers: Peers) -> dict[str, Histogram]:
+        """How many peers have how much, by name of the load."""
+
+        def spread(loads: PeerLoads) -> pyarrow.Table:
+            import pyarrow
+
+            found = loads.histograms()
+            columns = [[part.values.tobytes() for part in found.values()], [part.peers.tobytes() for part in found.values()]]
+            return pyarrow.table([list(found), *columns], names=["load", "values", "peers"])
+
+        frame, tasks = self._by_region(plan, counts, peers, spread, "load string, values binary, peers binary")
+        with reported_progress(self._spark, tasks, self._progress):
+            rows = frame.toArrow().to_pylist()
+        parts: dict[str, list[Histogram]] = {name: [] for name in LOADS}
+        for row in rows:
+            parts[row["load"]].append(Histogram(np.frombuffer(row["values"], np.int64), np.frombuffer(row["peers"], np.int64)))
+        return {name: Histogram.sum(some) for name, some in parts.items()}
+
+    def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
+        """Leave what each peer has in a folder, written by the tasks."""
+        from pyspark.sql import functions
+
+        if not shares_files(self._spark):
+            self._collect(plan, counts, peers, folder)
+            return
+        frame, tasks = self._by_region(plan, counts, peers, lambda loads: peers_table(loads, peers), PEERS_SCHEMA)
+        with reported_progress(self._spark, tasks, self._progress):
+            named = frame.withColumn("strategy", functions.lit(plan.strategy.name))
+            named.write.mode("append").partitionBy("strategy").parquet(f"file:{folder.absolute()}")
+
+    def _collect(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
+        """The same where tasks are on other machines: part by part through the driver, to whose folder they have no way."""
+        import pyarrow
+        from pyarrow import parquet
+
+        def packed_parts(loads: PeerLoads) -> pyarrow.Table:
+            parts = peers_table(loads, peers).to_batches(max_chunksize=COLLECTED_PEERS)
+            return pyarrow.table({"part": [_ipc_of(part) for part in parts]})
+
+        frame, tasks = self._by_region(plan, counts, peers, packed_parts, "part binary")
+        partition = folder / f"strategy={plan.strategy.name}"
+        partition.mkdir(parents=True)
+        writer = None
+        with reported_progress(self._spark, tasks, self._progress), ExitStack() as closing:
+            for row in frame.toLocalIterator():
+                part = pyarrow.ipc.open_stream(row["part"]).read_all()
+                writer = writer or closing.enter_context(parquet.ParquetWriter(partition / "part-0.parquet", part.schema))
+                writer.write_table(part)
+
+    def _by_region(
+        self,
+        plan: Plan,
+        counts: Counts,
+        peers: Peers,
+        rows: Callable[[PeerLoads], pyarrow.RecordBatch | pyarrow.Table],
+        schema: str,
+    ) -> tuple[DataFrame, int]:
+        """Rows of the loads of each region, and how many tasks make them."""
+        wanted = max(min(self._cores, -(-len(peers) // LEAST_PEERS)), -(-len(peers) // REGION_PEERS))
+        cut = regions(peers, wanted, virtual=plan.strategy.virtual, replicas=plan.strategy.replicas)
+
+        def made(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from rows(loads_in(cut[number], plan, counts, peers)).to_batches()
+
+        return self._spark.range(0, len(cut), 1, len(cut)).mapInArrow(made, schema), len(cut)
+
+
+def _ipc_of(part: pyarrow.RecordBatch) -> bytes:
+    import pyarrow
+
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, part.schema) as writer:
+        writer.write_batch(part)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
 
 
 def usual_cut(tuples: int, cores: int) -> int:
@@ -189,20 +323,37 @@ def usual_cut(tuples: int, cores: int) -> int:
     return min(cores * -(-tuples // (cores * TASK_TUPLES)), -(-tuples // LEAST_TUPLES))
 
 
-def blocks_of(loads: Loads) -> dict[int, list[Whole]]:
-    """The part that each block of peers has of each load; blocks that got nothing are left out."""
-    begins = [begin for begin in range(0, len(loads.tuples), BLOCK_PEERS) if loads.tuples[begin : begin + BLOCK_PEERS].any()]
-    return {begin // BLOCK_PEERS: [load[begin : begin + BLOCK_PEERS] for load in loads] for begin in begins}
+def blocks_of(counts: Counts) -> dict[int, Whole]:
+    """The counts of all columns one after the other, in blocks; blocks of nothing are left out."""
+    found: dict[int, Whole] = {}
+    block = 0
+    for column in counts.columns:
+        for begin in range(0, len(column), BLOCK_SLOTS):
+            part = column[begin : begin + BLOCK_SLOTS]
+            if part.any():
+                found[block] = part
+            block += 1
+    return found
 
 
-def rows_of_blocks(blocks: dict[int, list[Whole]]) -> pyarrow.RecordBatch:
-    """A row for each block, with the bytes of its part of each load. Spark copies bytes, and counts rows."""
+def counts_of_blocks(blocks: dict[int, Whole], plan: Plan) -> Counts:
+    """The counts whose blocks these are."""
+    counts = Counts.zero(plan)
+    block = 0
+    for column in counts.columns:
+        for begin in range(0, len(column), BLOCK_SLOTS):
+            if block in blocks:
+                column[begin : begin + BLOCK_SLOTS] = blocks[block]
+            block += 1
+    return counts
+
+
+def rows_of_blocks(blocks: dict[int, Whole]) -> pyarrow.RecordBatch:
+    """A row for each block, with its bytes. Spark copies bytes, and counts rows."""
     import pyarrow
 
-    columns = [pyarrow.array(list(blocks), pyarrow.int64())]
-    for place in range(len(Loads._fields)):
-        columns.append(pyarrow.array([packed(parts[place]) for parts in blocks.values()], pyarrow.binary()))
-    return pyarrow.RecordBatch.from_arrays(columns, names=["block", *Loads._fields])
+    columns = [pyarrow.array(list(blocks), pyarrow.int64()), pyarrow.array(map(packed, blocks.values()), pyarrow.binary())]
+    return pyarrow.RecordBatch.from_arrays(columns, names=["block", "counts"])
 
 
 def packed(load: Whole) -> bytes:
@@ -224,26 +375,18 @@ def unpacked(part: bytes) -> Whole:
     return np.frombuffer(part, dtype=f"u{part[0]}", offset=1).astype(np.int64)
 
 
-def sums_of_blocks(batches: Iterable[pyarrow.RecordBatch]) -> dict[int, list[Whole]]:
+def sums_of_blocks(batches: Iterable[pyarrow.RecordBatch]) -> dict[int, Whole]:
     """All rows of each block added up."""
-    sums: dict[int, list[Whole]] = {}
+    sums: dict[int, Whole] = {}
     for batch in batches:
-        for block, *parts in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            found = [unpacked(part) for part in parts]
-            sums[block] = [one + other for one, other in zip(sums[block], found, strict=True)] if block in sums else found
+        for block, part in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            sums[block] = sums[block] + unpacked(part) if block in sums else unpacked(part)
     return sums
 
 
-def peers_table(outcome: Outcome, ids: list[str]) -> pyarrow.Table:
-    """What each peer has; ``ids`` are those of the peers in hexadecimal, in order."""
+def peers_table(loads: PeerLoads, peers: Peers) -> pyarrow.Table:
+    """What some peers have, as PEERS_SCHEMA."""
     import pyarrow
 
-    columns = {
-        "peer": np.arange(outcome.peers),
-        "id": ids,
-        "tuples": outcome.loads.tuples,
-        "subscriptions": outcome.subscriptions,
-        "templates": outcome.templates,
-        "work": outcome.loads.work,
-    }
-    return pyarrow.table(columns)
+    columns = {name: getattr(loads, name) for name in LOADS if name != "first_epoch"}
+    return pyarrow.table({"peer": loads.peers, "id": peers.names(loads.peers), **columns})

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
 from ..engine.html_page import write_page
-from ..engine.ownership import prefixes_of
 from ..engine.provenance import Provenance, made_by
-from ..engine.results import REPORT, prepare_folder, save_numbers
+from ..engine.results import REPORT, prepare_folder, save_numbers, write_configuration
+from ..engine.sweep import Player, Sweep
 from ..engine.warnings_told import files_ignored, malformed
 from ..errors import BadParameter
-from ..workload.workload import COMMON_MIX, POSITIONS, WIDTH, Mix, Recorded, Synthetic, Workload, check_subscriptions, parse_mix
-from .balance import Counter, Outcome, in_one_thread, peers_table, run
-from .plan import check, make_plan, peer_ids
+from ..workload.workload import (
+    COMMON_MIX,
+    POSITIONS,
+    WIDTH,
+    Mix,
+    Recorded,
+    Subscriptions,
+    Synthetic,
+    Workload,
+    check_subscriptions,
+    parse_mix,
+)
+from .balance import PEERS_FOLDER, Engine, InOneThread, Outcome, run
+from .peers import Peers
+from .plan import check, make_plan
 from .report import Growth, report
 from .seeds import OverSeeds, check_seeds, figures_of
 from .strategies import STANDARD, Strategy, parse
@@ -82,14 +94,14 @@ class Balance:
 
 def balance(
     request: BalanceRequest,
-    counter: Callable[[], Counter],
+    started: Callable[[], Engine],
     out: Path,
     title: Callable[[str], None] = lambda _: None,
     provenance: Provenance = made_by,
 ) -> Balance:
     """Run all strategies and save everything in a folder.
 
-    Whatever is impossible is refused before ``counter`` starts anything. Raises SimulationError.
+    Whatever is impossible is refused before ``started`` starts anything. Raises SimulationError.
     """
     strategies = list(dict.fromkeys(parse(name) for name in request.strategies or STANDARD))
     mix = mix_of(request)
@@ -97,58 +109,87 @@ def balance(
     if request.subscriptions is not None:
         check_subscriptions(request.subscriptions)
     if request.peers is not None:
-        peer_ids(request.peers, request.seed)
+        Peers(request.peers)
     workload, ids, left_out = workload_of(request)
-    peers = peer_ids(request.peers or PEERS, request.seed) if ids is None else prefixes_of(ids)
+    peers = Peers(request.peers or PEERS, request.seed) if ids is None else Peers.of(ids)
     for strategy in strategies:
         check(strategy, len(peers), workload)
-    names = [f"{peer:016x}" for peer in peers.tolist()] if ids is None else [peer.hex() for peer in ids]
     asked = request.subscriptions or SUBSCRIPTIONS
     subscriptions = workload.subscriptions(asked, mix, request.seed)
     prepare_folder(out)
-    count = counter()
+    engine = started()
+    # What is as usual, or not used, was not said.
+    said = {name: value for name, value in asdict(request).items() if value not in (None, "")}
+    write_configuration(out, said, [PEERS_FOLDER])
     outcomes = []
     for strategy in strategies:
         title(strategy.name)
-        outcomes.append(run(strategy, workload, subscriptions, peers, count))
+        outcomes.append(run(strategy, workload, subscriptions, peers, engine, out / PEERS_FOLDER))
     figures = [[figures_of(outcome)] for outcome in outcomes]
     for seed in range(request.seed + 1, request.seed + request.seeds):
         others = replace(workload, seed=seed) if isinstance(workload, Synthetic) else workload
         asking = others.subscriptions(asked, mix, seed)
-        drawn = peer_ids(len(peers), seed) if ids is None else peers
+        drawn = Peers(len(peers), seed) if ids is None else peers
         for strategy, kept in zip(strategies, figures, strict=True):
             title(f"{strategy.name}, seed {seed}")
-            kept.append(figures_of(run(strategy, others, asking, drawn, count)))
+            kept.append(figures_of(run(strategy, others, asking, drawn, engine)))
     over_seeds = [OverSeeds(strategy.name, kept) for strategy, kept in zip(strategies, figures, strict=True)]
     ran = {"peers": len(peers), "subscriptions": len(subscriptions), "strategies": [strategy.name for strategy in strategies]}
-    # What is as usual, or not used, was not said.
-    said = {name: value for name, value in asdict(request).items() if value not in (None, "")}
     configuration = {**said, **described(workload, mix), **ran, "left_out": left_out, **provenance()}
     if request.trace is not None:
         # Its tuples have their times, and its subscriptions their patterns.
         for name in ("hours", "mix") if request.subscriptions is None else ("hours",):
             del configuration[name]
     found = Balance(outcomes, over_seeds if request.seeds > 1 else [], left_out)
-    rows = {outcome.strategy.name: peers_table(outcome, names) for outcome in outcomes}
-    save_numbers(out, rows, found.summary(), configuration)
+    save_numbers(out, {}, found.summary(), configuration, others=(PEERS_FOLDER,))
     title("fewer peers, for the report")
-    grown = [growth(strategy, len(peers), asked, request.seed, workload, mix) for strategy in strategies]
+    grown = growths(outcomes, asked, request.seed, workload, mix, engine.player)
     write_page(out / REPORT, report(outcomes, grown, configuration, found.over_seeds))
     return found
 
 
-def growth(strategy: Strategy, peers: int, asked: int, seed: int, workload: Workload, mix: Mix) -> Growth:
-    """What the busiest peer gets with fewer peers, on a part of the workload that is counted here and now."""
+@dataclass(frozen=True, slots=True)
+class _GrowthCase:
+    """A part of the workload over so many peers."""
+
+    strategy: Strategy
+    workload: Workload
+    subscriptions: Subscriptions
+    peers: Peers
+
+
+@dataclass(frozen=True, slots=True)
+class _GrowthRow:
+    """Copies of tuples at the busiest peer."""
+
+    busiest: int
+
+
+def _grown(case: _GrowthCase) -> list[_GrowthRow]:
+    plan = make_plan(case.strategy, case.workload, case.subscriptions, len(case.peers))
+    engine = InOneThread()
+    found = engine.spread(plan, engine.counted(plan, case.workload, case.peers), case.peers)
+    return [_GrowthRow(found["tuples"].largest)]
+
+
+def growths(outcomes: Sequence[Outcome], asked: int, seed: int, workload: Workload, mix: Mix, player: Player) -> list[Growth]:
+    """What the busiest peer gets with fewer peers by each strategy, on a part of the workload, and at the end what it got."""
     if isinstance(workload, Synthetic):
         workload = replace(workload, tuples=min(workload.tuples, GROWTH_TUPLES))
     elif isinstance(workload, Recorded) and workload.tuples > GROWTH_TUPLES:
         workload = workload.thinned(GROWTH_TUPLES)
     subscriptions = workload.subscriptions(min(asked, GROWTH_SUBSCRIPTIONS), mix, seed)
-    sizes = sorted({10**power for power in range(1, 9) if strategy.replicas <= 10**power < peers} | {peers})
-    count = in_one_thread()
-    plans = [make_plan(strategy, workload, subscriptions, peer_ids(size, seed)) for size in sizes]
-    busiest = [int(count(plan, workload).tuples.max()) / workload.tuples for plan in plans]
-    return Growth(workload.tuples, tuple(sizes), tuple(busiest))
+    cases = [
+        _GrowthCase(outcome.strategy, workload, subscriptions, Peers(size, seed))
+        # The most peers take longest: they come first, so that the end waits for none.
+        for size in (10**power for power in range(8, 0, -1))
+        for outcome in outcomes
+        if outcome.strategy.replicas <= size < outcome.peers
+    ]
+    found: dict[str, list[tuple[int, float]]] = {one.strategy.name: [(one.peers, one.busiest_tuples)] for one in outcomes}
+    for case, row in zip(cases, player(Sweep(_GrowthRow, cases, _grown)), strict=True):
+        found[case.strategy.name].append((len(case.peers), row.busiest / workload.tuples))
+    return [Growth(workload.tuples, *zip(*sorted(points), strict=True)) for points in found.values()]
 
 
 def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, str]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BadParameter
+from ..engine.kernels import Whole
 
-Load: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
-"""What each peer carries, shape (peers,)."""
-
+_LITTLE = 1 << 16
+"""Loads below this are counted by their value."""
 CURVE_POINTS = 200
 """Points of a curve at most; peers between them are left out, the first and the last never."""
 
@@ -36,47 +35,87 @@ class Spread:
     """The share of peers that carry nothing."""
 
 
-def spread_of(load: Load) -> Spread:
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How many peers carry how much: ``values`` in order, none twice, and the ``peers`` that carry each, both of shape (values,).
+
+    It is all that is known of a load where peers are too many for a column of them."""
+
+    values: Whole
+    peers: Whole
+
+    @classmethod
+    def of(cls, load: Whole) -> Histogram:
+        """That of a column of loads."""
+        # Nearly all peers carry little: those are counted without being put in order.
+        little = load < _LITTLE
+        counted = np.bincount(load[little], minlength=_LITTLE)
+        small = np.flatnonzero(counted)
+        large, times = np.unique(load[~little], return_counts=True)
+        return cls(np.concatenate((small, large)), np.concatenate((counted[small], times)))
+
+    @classmethod
+    def sum(cls, parts: Sequence[Histogram]) -> Histogram:
+        """That of all peers, of parts that have no peer in common."""
+        values, places = np.unique(np.concatenate([part.values for part in parts]), return_inverse=True)
+        peers = np.zeros(len(values), dtype=np.int64)
+        np.add.at(peers, places.reshape(-1), np.concatenate([part.peers for part in parts]))
+        return cls(values, peers)
+
+    @property
+    def count(self) -> int:
+        """How many peers there are."""
+        return int(self.peers.sum())
+
+    @property
+    def total(self) -> int:
+        """What all peers carry."""
+        return int(self.values @ self.peers)
+
+    @property
+    def largest(self) -> int:
+        """What the busiest peer carries."""
+        return int(self.values[-1])
+
+
+def spread_of(load: Histogram) -> Spread:
     """The numbers of a load. Where nobody carries anything all are alike."""
-    count = len(load)
-    if not count:
-        raise BadParameter("a load of no peers; expected one at least")
-    total = float(load.sum())
+    count, total = load.count, load.total
     if not total:
         return Spread(0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0)
     mean = total / count
-    ordered = np.sort(load).astype(np.float64)
-    ranks = np.arange(1, count + 1)
-    gini = float((2 * ranks - count - 1) @ ordered / (count * total))
-    shares = ordered[ordered > 0] / total
-    entropy = float(-(shares * np.log(shares)).sum() / np.log(count)) if count > 1 else 1.0
+    values, peers = load.values.astype(np.float64), load.peers.astype(np.float64)
+    below = np.cumsum(peers) - peers
+    # The ranks of those that carry the same, from below + 1 to below + peers, added up.
+    gini = float(((2 * below + peers - count) * peers) @ values / (count * total))
+    shares = values[values > 0] / total
+    entropy = float(-(peers[values > 0] * shares * np.log(shares)).sum() / np.log(count)) if count > 1 else 1.0
+    p99 = values[np.searchsorted(below + peers, np.ceil(0.99 * (count - 1)), side="right")]
     return Spread(
-        total=total,
+        total=float(total),
         mean=mean,
-        largest=float(ordered[-1]),
-        max_over_mean=float(ordered[-1] / mean),
-        p99_over_mean=float(np.quantile(ordered, 0.99, method="higher") / mean),
+        largest=float(load.largest),
+        max_over_mean=load.largest / mean,
+        p99_over_mean=float(p99 / mean),
         gini=gini,
         entropy=entropy,
-        idle=float(np.searchsorted(ordered, 0, side="right") / count),
+        idle=float(peers[values == 0].sum() / count),
     )
 
 
-def ccdf(load: Load) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def ccdf(load: Histogram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The share of peers (second) that carry at least so much (first), for loads above 0."""
-    ordered = np.sort(load)[::-1].astype(np.float64)
-    values, first = np.unique(ordered[::-1], return_index=True)
-    at_least = (len(load) - first) / len(load)
-    seen = values > 0
-    return _thinned(values[seen], at_least[seen])
+    at_least = np.cumsum(load.peers[::-1])[::-1] / load.count
+    seen = load.values > 0
+    return _thinned(load.values[seen].astype(np.float64), at_least[seen])
 
 
-def lorenz(load: Load) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The share of all load (second) that the least loaded share of peers (first) carries."""
-    ordered = np.sort(load).astype(np.float64)
-    total = ordered.sum()
-    carried = np.concatenate(([0.0], np.cumsum(ordered) / total if total else np.arange(1, len(load) + 1) / len(load)))
-    return _thinned(np.linspace(0, 1, len(load) + 1), carried)
+def lorenz(load: Histogram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The share of all load (second) that the least loaded share of peers (first) carries: between points it is a straight line."""
+    counted, carried = np.cumsum(load.peers), np.cumsum(load.values * load.peers)
+    if not carried[-1]:
+        carried = counted
+    return _thinned(np.append(0.0, counted / counted[-1]), np.append(0.0, carried / carried[-1]))
 
 
 def _thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -34,7 +34,7 @@ class MeetingSample:
 
 def sample_meetings(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words, seed: int) -> MeetingSample:
     """A sample that a seed decides. Raises BadParameter where nothing matches."""
-    plan = make_plan(strategy, workload, subscriptions, peers)
+    plan = make_plan(strategy, workload, subscriptions, len(peers))
     sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
     chosen = np.arange(0, len(subscriptions), -(-len(subscriptions) // SAMPLE_SUBSCRIPTIONS))
     tuples, numbers = matching(sample, subscriptions.only(chosen), workload)
@@ -46,10 +46,10 @@ def sample_meetings(strategy: Strategy, workload: Workload, subscriptions: Subsc
         drawn = Stream(seed, "pairs").below(len(tuples), 0, SAMPLE_PAIRS)
         tuples, numbers = tuples[drawn], numbers[drawn]
     found, unposted = [], 0
-    for goes_to, posted in OneByOne(plan, workload, subscriptions).meetings(sample, tuples, chosen[numbers]):
+    for meeting in OneByOne(plan, workload, subscriptions).meetings(sample, tuples, chosen[numbers]):
         # One without constants is posted at every peer: no death loses it, so it is no match of this sample.
-        found += [int.from_bytes(key, "big") for key in posted or () if key in goes_to][:1]
-        unposted += posted is None
+        found += [int.from_bytes(key, "big") for key in meeting.keys[:1]]
+        unposted += meeting.lost
     if not found:
         raise BadParameter(f"under the strategy {strategy.name} no match of the sample has a key; ask for more subscriptions")
     keys, matches = np.unique(np.array(found, dtype=np.uint64), return_counts=True)

@@ -48,6 +48,18 @@ class MeetingCheck:
         return self.pairs - self.met - self.lost
 
 
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """How a tuple and a subscription that it matches meet."""
+
+    keys: list[bytes]
+    """Of the cells in which they do."""
+    everywhere: bool
+    """Whether it is because the subscription is posted at every peer."""
+    lost: bool
+    """Whether the subscription is posted nowhere."""
+
+
 class OneByOne:
     """The keys of single tuples and subscriptions under a plan."""
 
@@ -60,16 +72,14 @@ class OneByOne:
         self._codes = subscriptions.codes
         self._bounds = subscriptions.bounds
         self._rarest = subscriptions.rarest
-        self._peers = len(plan.peers)
-        templates = sum(int(place.posted.sum()) for place in plan.places)
-        mean = ARITY * workload.tuples / self._peers, (templates + int(plan.pairs[1].sum()) + plan.everywhere) / self._peers
-        self._bearable = bearable_loads(plan.strategy, mean)
+        self._peers = plan.peers
+        self._bearable = bearable_loads(plan.strategy, plan.mean)
         self._popular = bearable_facts(plan.strategy, workload.tuples) if plan.strategy.popular else None
-        self._templates = [np.add.reduceat(place.posted, place.first(place.columns)) for place in plan.places]
-        self._paired = set(plan.pairs[0].tolist())
+        self._templates = [np.add.reduceat(place.met, place.first(place.columns)) for place in plan.places]
+        self._paired = set(plan.pairs.keys.tolist())
 
-    def keys_of_tuple(self, codes: tuple[int, ...], at_s: float) -> list[bytes]:
-        """The keys that a tuple goes to."""
+    def cells_of_tuple(self, codes: tuple[int, ...], at_s: float) -> list[grids.TupleCells]:
+        """The cells that a tuple goes to."""
         keys = [self._key(position, code) for position, code in enumerate(codes)]
         found = []
         for position, (code, key) in enumerate(zip(codes, keys, strict=True)):
@@ -83,14 +93,15 @@ class OneByOne:
                 row = grids.epoch_of(at_s, self._plan.epoch_s, self._strategy.amount)
             else:
                 row = placement.share_of(placement.drawn(keys), grid.rows)
-            found += grids.tuple_cells(key, grid, row)
+            found.append(grids.TupleCells(key, grid, row))
         if self._strategy.composite:
             joint = [grids.pair_key(keys[first], keys[second]) for first, second in PAIRS]
-            found += [key for key in joint if not self._strategy.demand or placement.point_of(key) in self._paired]
+            wanted = [key for key in joint if not self._strategy.demand or placement.point_of(key) in self._paired]
+            found += [grids.TupleCells(key, grids.Grid(), 0) for key in wanted]
         return found
 
-    def keys_of_subscription(self, number: int) -> list[bytes] | None:
-        """The keys that a subscription is posted under; none for one that is posted at every peer, None for one that is lost."""
+    def cells_of_subscription(self, number: int) -> list[grids.TemplateCells] | None:
+        """The cells that a subscription is posted at; none for one that is posted at every peer, None for one that is lost."""
         codes: list[int] = self._codes[:, number].tolist()
         template: Template = Template(tuple(None if code < 0 else code for code in codes))
         keys = [None if code < 0 else _bytes(self._asked[position].keys[code]) for position, code in enumerate(codes)]
@@ -99,10 +110,11 @@ class OneByOne:
         load_at = {position: Load(int(self._asked[position].facts[codes[position]]), 0, False) for position in candidates}
         draw = placement.drawn(keys)
         if not candidates:
-            return self._keys_between_bounds(number)
+            return self._cells_between_bounds(number)
         if self._strategy.composite and len(candidates) > 1:
             first, second = grids.two_rarest(template, load_at)
-            return [grids.pair_key(self._key(first, codes[first]), self._key(second, codes[second]))]
+            joint = grids.pair_key(self._key(first, codes[first]), self._key(second, codes[second]))
+            return [grids.TemplateCells(joint, grids.Grid(), draw)]
         if self._popular is not None:
             load_at = grids.unpopular(load_at, self._popular)
             if not load_at:
@@ -116,23 +128,27 @@ class OneByOne:
         else:
             anchor = placement.choose_anchor(template, load_at)
         grid = self._grid(self._load(anchor, codes[anchor]))
-        return grids.template_cells(self._key(anchor, codes[anchor]), grid, draw)
+        return [grids.TemplateCells(self._key(anchor, codes[anchor]), grid, draw)]
 
-    def meetings(self, sample: Chunk, tuples: Whole, numbers: Whole) -> Iterator[tuple[set[bytes], list[bytes] | None]]:
-        """Of each pair of a tuple of a sample and a subscription the keys that the one goes to, and those of the other."""
+    def meetings(self, sample: Chunk, tuples: Whole, numbers: Whole) -> Iterator[Meeting]:
+        """How each pair of a tuple of a sample and a subscription meet."""
         at_s = sample.at_s
-        goes_to: dict[int, set[bytes]] = {}
-        posted: dict[int, list[bytes] | None] = {}
+        goes_to: dict[int, list[grids.TupleCells]] = {}
+        posted: dict[int, list[grids.TemplateCells] | None] = {}
         for place, number in zip(tuples.tolist(), numbers.tolist(), strict=True):
             if place not in goes_to:
                 codes = tuple(int(column[place]) for column in sample.codes)
-                goes_to[place] = set(self.keys_of_tuple(codes, float(at_s[place])))
+                goes_to[place] = self.cells_of_tuple(codes, float(at_s[place]))
             if number not in posted:
-                posted[number] = self.keys_of_subscription(number)
-            yield goes_to[place], posted[number]
+                posted[number] = self.cells_of_subscription(number)
+            at = posted[number]
+            met = [template.met_by(cells) for template in at or () for cells in goes_to[place]]
+            # Without constants it is posted at every peer, so it is met wherever the tuple goes at all.
+            everywhere = at == [] and bool(goes_to[place])
+            yield Meeting([key for key in met if key is not None], everywhere=everywhere, lost=at is None)
 
-    def _keys_between_bounds(self, number: int) -> list[bytes]:
-        """The keys of a subscription without constants."""
+    def _cells_between_bounds(self, number: int) -> list[grids.TemplateCells]:
+        """The cells of a subscription without constants."""
         if self._attribute is None or self._intervals is None or self._bounds is None:
             return []
         low, high = self._bounds[:, number].tolist()
@@ -142,7 +158,7 @@ class OneByOne:
         found = []
         for interval in asked:
             grid = self._grid(Load(int(self._intervals.facts[interval]), 0, False))
-            found += grids.template_cells(_bytes(self._intervals.keys[interval]), grid, 0)
+            found.append(grids.TemplateCells(_bytes(self._intervals.keys[interval]), grid, 0))
         return found
 
     def _key(self, position: int, code: int) -> bytes:
@@ -174,12 +190,9 @@ def check_meetings(plan: Plan, workload: Workload, subscriptions: Subscriptions)
     chosen = np.unique(np.linspace(0, len(numbers) - 1, min(SAMPLE_PAIRS, len(numbers))).astype(np.int64))
     tuples, numbers = tuples[firsts[chosen]], numbers[chosen]
     met = lost = 0
-    for goes_to, posted in OneByOne(plan, workload, subscriptions).meetings(sample, tuples, numbers):
-        if posted is None:
-            lost += 1
-        # Without constants it is posted at every peer, so it is met wherever the tuple goes at all.
-        elif goes_to.intersection(posted) or (not posted and goes_to):
-            met += 1
+    for meeting in OneByOne(plan, workload, subscriptions).meetings(sample, tuples, numbers):
+        lost += meeting.lost
+        met += bool(meeting.keys) or meeting.everywhere
     return MeetingCheck(len(tuples), met, lost)
 
 

@@ -1,8 +1,8 @@
-"""What a strategy makes of a workload before the first tuple: where each subscription is posted, and the grid that each key is.
+"""What a strategy makes of a workload before the first tuple: the keys that subscriptions are posted under, and the grids of keys.
 
-A plan has everything that counting tuples needs, so it is what travels to those who count (tally.py). Decisions are those of
-:mod:`gsg.placement.rules`, over columns (kernels.py). What peers learn by asking, the facts and templates under a key, is read
-from the workload: a run shows where a strategy leads when everybody knows that.
+A plan has everything that counting tuples needs (counted_tuples.py), and what turns keys into loads of peers (peer_loads.py): so
+it travels to those who do that. Decisions are those of :mod:`gsg.placement.rules`, over columns (kernels.py). What peers learn by
+asking, the facts and templates under a key, is read from the workload: a run shows where a strategy leads when all know that.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from gsg.placement.rules import NOWHERE, Anchor
 
 from ..engine import kernels
 from ..engine.kernels import Flags, Whole
-from ..engine.ownership import MAX_PEERS, Ownership
+from ..engine.ownership import MAX_PEERS
 from ..engine.randomness import Stream, Words
 from ..errors import BadParameter, check_range
 from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
@@ -40,8 +41,9 @@ EXPANDED = 1 << 22
 class Place:
     """The keys of one position, by code, and what is posted under them.
 
-    ``rows`` and ``columns`` are None where each key is one cell. A cell of column ``c`` is slot ``first_column[code] + c`` of
-    ``posted``; each row has the same.
+    ``rows`` and ``columns`` are None where each key is one cell. A cell of row ``r`` and column ``c`` is slot
+    ``first(rows)[code] + r`` of what is counted of tuples, and slot ``first(columns)[code] + c`` of what is posted, which each row
+    has.
     """
 
     keys: Words
@@ -49,8 +51,12 @@ class Place:
     """Constants that are too popular to be keys."""
     rows: Whole | None
     columns: Whole | None
-    posted: Whole
-    """Distinct templates in each column of each key.
+    subscriptions: Whole
+    """Those posted in each column of each key."""
+    templates: Whole
+    """As ``subscriptions``, equal ones counted once."""
+    met: Whole
+    """The templates that a tuple meets in each column of each key.
 
     Where a number has the key of its interval, those that ask for it or have bounds that hold it: a peer looks at no others."""
 
@@ -58,9 +64,17 @@ class Place:
         """The first slot of each code where slots are parts of codes in order."""
         return np.arange(len(self.keys)) if parts is None else np.cumsum(parts) - parts
 
-    def column_of(self, codes: Whole, draws: Words) -> Whole:
-        """The column that each of these subscriptions is in."""
-        return np.zeros(len(codes), dtype=np.int64) if self.columns is None else kernels.share_of(draws, self.columns[codes])
+    def slots(self) -> int:
+        """How many slots tuples are counted in."""
+        return len(self.keys) if self.rows is None else int(self.rows.sum())
+
+
+class Pairs(NamedTuple):
+    """Keys of two constants under which something is posted, sorted; how many subscriptions, and how many distinct templates."""
+
+    keys: Words
+    subscriptions: Whole
+    templates: Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,27 +82,25 @@ class Plan:
     """Where subscriptions are, and where tuples will go."""
 
     strategy: Strategy
-    peers: Words
+    peers: int
     places: tuple[Place, ...]
-    pairs: tuple[Words, Whole]
-    """Keys of two constants under which something is posted, sorted, and how many distinct templates."""
+    between: Place | None
+    """The intervals under which subscriptions with bounds are posted; None where there are no ordered keys. No tuple is counted
+    there: its object's key is that of its interval."""
+    pairs: Pairs
     everywhere: int
     """Distinct templates without constants, which are posted at every peer and met at a tuple's first key."""
+    everywhere_subscriptions: int
+    """The subscriptions that they are."""
     everywhere_met: Whole | None
     """Those of them that a tuple meets, by the code of its object: bounds that do not hold it are not looked at. None for all."""
     lost: int
     """Subscriptions that are posted nowhere."""
     epoch_s: float
-    subscriptions: Whole
-    """Copies of subscriptions that each peer holds."""
-    templates: Whole
-    """As ``subscriptions``, equal ones counted once."""
+    mean: tuple[float, float]
+    """What a peer has in the mean of facts and of templates, before any key is split."""
     questions: int
     """Peers that were asked about their load before a subscription was posted."""
-
-    def ownership(self) -> Ownership:
-        """The index of all ids, by which a key's owner is a peer."""
-        return Ownership(kernels.virtual_ids(self.peers, self.strategy.virtual), peers=len(self.peers))
 
 
 def peer_ids(count: int, seed: int) -> Words:
@@ -108,9 +120,9 @@ def check(strategy: Strategy, peers: int, workload: Workload) -> None:
         )
 
 
-def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words) -> Plan:
-    """Post the subscriptions. Raises BadParameter for a strategy that so many peers cannot run."""
-    check(strategy, len(peers), workload)
+def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: int) -> Plan:
+    """Post the subscriptions, among so many peers. Raises BadParameter for a strategy that they cannot run."""
+    check(strategy, peers, workload)
     constants, by_interval = constants_of(strategy, workload)
     given = subscriptions.given
     codes = np.where(given, subscriptions.codes, 0)
@@ -121,64 +133,55 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     anchors, pair = anchors_of(strategy, workload.tuples, given, facts, draws)
     if subscriptions.rarest is not None and strategy.anchor is Anchor.RAREST and not strategy.popular and not strategy.composite:
         anchors = subscriptions.rarest
-    first_interval, intervals = intervals_asked(strategy, subscriptions, len(peers))
+    first_interval, intervals = intervals_asked(strategy, subscriptions, peers)
     anchors = np.where(intervals > 0, INTERVALS, anchors)
-    firsts = subscriptions.firsts(draws, anchors)
-    mean = ARITY * workload.tuples / len(peers), len(firsts) / len(peers)
-    places = []
-    for position, known in enumerate(constants):
-        mine = firsts[anchors[firsts] == position]
-        places.append(_place(strategy, workload.tuples, known, codes[position, mine], draws[mine], mean, len(peers)))
-    everywhere, between = (firsts[anchors[firsts] == anchor] for anchor in (NOWHERE, INTERVALS))
-    everywhere_met = keys_between = None
+    is_first = np.zeros(len(subscriptions), dtype=bool)
+    is_first[subscriptions.firsts(draws, anchors)] = True
+    mean = ARITY * workload.tuples / peers, int(is_first.sum()) / peers
+
+    def placed(known: Constants, under: Whole, numbers: Whole) -> Place:
+        """A position, with the subscriptions of these numbers posted under these codes."""
+        return _place(strategy, workload.tuples, known, under, draws[numbers], is_first[numbers], mean, peers)
+
+    at = [np.flatnonzero(anchors == position) for position in range(ARITY)]
+    places = [placed(known, codes[position, at[position]], at[position]) for position, known in enumerate(constants)]
+    everywhere = np.flatnonzero((anchors == NOWHERE) & is_first)
+    between = everywhere_met = None
     if by_interval is not None:
-        keys_between = _place(strategy, workload.tuples, by_interval, codes[OBJECT, :0], draws[:0], mean, len(peers))
+        mine = np.flatnonzero(anchors == INTERVALS)
+        parts = list(expanded(intervals[mine]))
+        numbers = np.concatenate([mine[:0], *(mine[some] for some, _ in parts)])
+        under = np.concatenate([mine[:0], *(first_interval[mine[some]] + number for some, number in parts)])
+        between = placed(by_interval, under, numbers)
     if subscriptions.bounds is not None:
         values = values_of(constants[OBJECT])
         everywhere_met = holding(values, subscriptions.bounds[:, everywhere])
-        if keys_between is not None:
-            posted = places[OBJECT].posted + holding(values, subscriptions.bounds[:, between])
-            places[OBJECT] = replace(places[OBJECT], posted=posted)
+        if between is not None:
+            held = holding(values, subscriptions.bounds[:, (anchors == INTERVALS) & is_first])
+            places[OBJECT] = replace(places[OBJECT], met=places[OBJECT].templates + held)
     joint = np.zeros(len(subscriptions), dtype=np.uint64)
     for number, (first, second) in enumerate(PAIRS):
         joint[pair == number] = kernels.scattered(keys[first, pair == number], keys[second, pair == number])
-    ownership = Ownership(kernels.virtual_ids(peers, strategy.virtual), peers=len(peers))
-
-    def post(place: Place, under: Whole, numbers: Whole, held: Whole) -> None:
-        """Count a copy for each row of the keys that these subscriptions are posted under."""
-        columns = place.column_of(under, draws[numbers])
-        rows = np.ones(len(under), dtype=np.int64) if place.rows is None else place.rows[under]
-        for some, row in expanded(rows):
-            cells = kernels.cell_key(place.keys[under[some]], row, columns[some])
-            held += np.bincount(ownership.owners(cells), minlength=len(peers))
-
-    def copies(chosen: Whole) -> Whole:
-        """How many copies of the chosen subscriptions each peer holds."""
-        at = anchors[chosen]
-        held = np.full(len(peers), (at == NOWHERE).sum(), dtype=np.int64)
-        held += np.bincount(ownership.owners(joint[chosen[at == PAIR]]), minlength=len(peers))
-        for position, place in enumerate(places):
-            mine = chosen[at == position]
-            post(place, codes[position, mine], mine, held)
-        if keys_between is not None:
-            mine = chosen[at == INTERVALS]
-            for some, number in expanded(intervals[mine]):
-                post(keys_between, first_interval[mine[some]] + number, mine[some], held)
-        return held
-
+    paired, which = np.unique(joint[anchors == PAIR], return_inverse=True)
     return Plan(
         strategy=strategy,
         peers=peers,
         places=tuple(places),
-        pairs=np.unique(joint[firsts[anchors[firsts] == PAIR]], return_counts=True),
+        between=between,
+        pairs=Pairs(paired, *_counted(which.reshape(-1), is_first[anchors == PAIR], len(paired))),
         everywhere=len(everywhere),
+        everywhere_subscriptions=int((anchors == NOWHERE).sum()),
         everywhere_met=everywhere_met,
         lost=int((anchors == LOST).sum()),
         epoch_s=workload.seconds / strategy.amount,
-        subscriptions=copies(np.arange(len(subscriptions))),
-        templates=copies(firsts),
+        mean=mean,
         questions=int(given.sum()) if strategy.anchor is Anchor.RAREST else 0,
     )
+
+
+def _counted(slots: Whole, is_first: Flags, number: int) -> tuple[Whole, Whole]:
+    """How many subscriptions are in each of so many slots, and how many of them are the first of those that are equal."""
+    return np.bincount(slots, minlength=number), np.bincount(slots[is_first], minlength=number)
 
 
 def expanded(parts: Whole) -> Iterator[tuple[Whole, Whole]]:
@@ -194,18 +197,23 @@ def expanded(parts: Whole) -> Iterator[tuple[Whole, Whole]]:
 
 
 def _place(
-    strategy: Strategy, tuples: int, constants: Constants, codes: Whole, draws: Words, mean: tuple[float, float], peers: int
+    strategy: Strategy,
+    tuples: int,
+    constants: Constants,
+    codes: Whole,
+    draws: Words,
+    is_first: Flags,
+    mean: tuple[float, float],
+    peers: int,
 ) -> Place:
     """A position with the subscriptions that are posted there, given by the codes of their anchors."""
-    count = len(constants.keys)
-    templates = np.bincount(codes, minlength=count)
-    rows, columns = grids(strategy, constants.facts, templates, mean, peers)
+    posted = _counted(codes, is_first, len(constants.keys))
+    rows, columns = grids(strategy, constants.facts, posted[1], mean, peers)
     refused = constants.facts > bearable_facts(strategy, tuples) if strategy.popular else None
-    bare = Place(constants.keys, refused, rows, columns, templates)
-    if columns is None:
-        return bare
-    slots = bare.first(columns)[codes] + bare.column_of(codes, draws)
-    return replace(bare, posted=np.bincount(slots, minlength=int(columns.sum())))
+    if columns is not None:
+        slots = (np.cumsum(columns) - columns)[codes] + kernels.share_of(draws, columns[codes])
+        posted = _counted(slots, is_first, int(columns.sum()))
+    return Place(constants.keys, refused, rows, columns, *posted, met=posted[1])
 
 
 def anchors_of(strategy: Strategy, tuples: int, given: Flags, facts: Whole, draws: Words) -> tuple[Whole, Whole]:

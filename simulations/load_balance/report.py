@@ -14,7 +14,7 @@ from ..engine.html_page import Figure, Table, page
 from ..engine.intervals import share_of
 from ..engine.results import figure_of, line_figure
 from .balance import Outcome
-from .loads import Load, ccdf, lorenz
+from .loads import Histogram, ccdf, lorenz
 from .seeds import OverSeeds, seeds_table
 from .verdict import findings, groups_said, looks
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What the busiest of so many peers gets, as a share of all tuples; counted over so many tuples."""
+    """What the busiest of so many peers gets, as a share of all tuples; counted over so many tuples, the last point over all."""
 
     tuples: int
     peers: tuple[int, ...]
@@ -40,7 +40,7 @@ def report(
     """The whole document; ``over_seeds`` is empty where there was one seed."""
     first = outcomes[0]
     # Without keys for ranges of time there is nothing to say of one.
-    columns = [each for each in _COLUMNS if each[0] != _EPOCH or any(one.loads.first_epoch.any() for one in outcomes)]
+    columns = [each for each in _COLUMNS if each[0] != _EPOCH or any(one.has_epochs for one in outcomes)]
     tables = [Table.from_rows("Strategies", columns, outcomes), *([seeds_table(over_seeds)] if over_seeds else [])]
     title = f"{first.published:,} tuples and {first.subscribed:,} subscriptions over {first.peers:,} peers"
     return page(
@@ -57,7 +57,7 @@ def report(
 def _costs(outcomes: Sequence[Outcome], look: Sequence[int]) -> list[Line]:
     """The point of each strategy: what its busiest peer gets, and what it costs."""
     return [
-        Line(one.strategy.name, np.array([float(one.loads.tuples.max())]), np.array([one.messages / one.published]), number)
+        Line(one.strategy.name, np.array([float(one.tuples.largest)]), np.array([one.messages / one.published]), number)
         for one, number in zip(outcomes, look, strict=True)
     ]
 
@@ -68,7 +68,7 @@ def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figu
     look = looks(strategies)
 
     def curves(
-        load: Callable[[Outcome], Load], curve: Callable[[Load], tuple[NDArray[np.float64], NDArray[np.float64]]]
+        load: Callable[[Outcome], Histogram], curve: Callable[[Histogram], tuple[NDArray[np.float64], NDArray[np.float64]]]
     ) -> list[Line]:
         return [Line(one.strategy.name, *curve(load(one)), number) for one, number in zip(outcomes, look, strict=True)]
 
@@ -76,9 +76,9 @@ def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figu
         Line(outcome.strategy.name, np.array(growth.peers, dtype=np.float64), np.array(growth.busiest), number)
         for outcome, growth, number in zip(outcomes, growths, look, strict=True)
     ]
-    load = curves(lambda outcome: outcome.loads.tuples, ccdf)
-    even = curves(lambda outcome: outcome.loads.tuples, lorenz)
-    work = curves(lambda outcome: outcome.loads.work, ccdf)
+    load = curves(lambda outcome: outcome.tuples, ccdf)
+    even = curves(lambda outcome: outcome.tuples, lorenz)
+    work = curves(lambda outcome: outcome.work, ccdf)
     at_least, log = "peers with at least so many (share of all)", {"log_x": True, "log_y": True}
     price = "Price. Down is cheap, left is even."
     points = points_plot(
@@ -108,8 +108,8 @@ def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figu
             grown,
             x="peers (count)",
             y="tuples at the busiest peer (copies per tuple)",
-            caption=f"Growth, over {growths[0].tuples:,} tuples. Down is good; where a curve stays level, more peers do not "
-            "relieve the busiest one.",
+            caption=f"Growth, over {growths[0].tuples:,} tuples, at the end of a line over all. Down is good; where a curve stays "
+            "level, more peers do not relieve the busiest one.",
             **log,
         ),
         figure_of(points, price),
@@ -128,32 +128,32 @@ _EPOCH = "in one epoch"
 _COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
     ("strategy", "", lambda outcome: outcome.strategy.name),
     ("busiest gets", "of all tuples; less is better", lambda outcome: _busiest(outcome)),
-    ("peak load", "copies; less is better", lambda outcome: f"{outcome.loads.tuples.max():,}"),
+    ("peak load", "copies; less is better", lambda outcome: f"{outcome.tuples.largest:,}"),
     (
         _EPOCH,
         "copies; less is better",
-        lambda outcome: f"{outcome.loads.first_epoch.max():,}" if outcome.loads.first_epoch.any() else "",
+        lambda outcome: f"{outcome.first_epoch.largest:,}" if outcome.has_epochs else "",
     ),
-    ("peak match work", "pairs; less is better", lambda outcome: f"{outcome.loads.work.max():,}"),
+    ("peak match work", "pairs; less is better", lambda outcome: f"{outcome.work.largest:,}"),
     ("its share", "of all match work; less is better", lambda outcome: share_said(outcome.busiest_work)),
     ("max/mean", "times; 1 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].max_over_mean:,.1f}"),
     ("p99/mean", "times; 1 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].p99_over_mean:,.1f}"),
     ("Gini", "0 to 1; 0 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].gini:.3f}"),
     ("entropy", "0 to 1; 1 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].entropy:.3f}"),
-    ("copies of a tuple", "count", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
-    ("copies of a subscription", "count", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:,.2f}"),
+    ("copies of a tuple", "count", lambda outcome: f"{outcome.tuples.total / outcome.published:.2f}"),
+    ("copies of a subscription", "count", lambda outcome: f"{outcome.subscriptions.total / outcome.subscribed:,.2f}"),
     ("messages", "count; less is cheaper", lambda outcome: f"{outcome.messages:,}"),
-    ("most templates", "at one peer", lambda outcome: f"{outcome.templates.max():,}"),
+    ("most templates", "at one peer", lambda outcome: f"{outcome.templates.largest:,}"),
     ("lost subscriptions", "count; 0 is right", lambda outcome: f"{outcome.lost:,} of {outcome.subscribed:,}"),
     ("did not meet", "of sampled pairs; 0 is right", lambda outcome: _missed(outcome)),
 )
 _FEW_COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
     ("strategy", "", lambda outcome: outcome.strategy.name),
-    ("tuple", "copies", lambda outcome: f"{outcome.loads.tuples.sum() / outcome.published:.2f}"),
-    ("sub", "copies", lambda outcome: f"{outcome.subscriptions.sum() / outcome.subscribed:.2f}"),
+    ("tuple", "copies", lambda outcome: f"{outcome.tuples.total / outcome.published:.2f}"),
+    ("sub", "copies", lambda outcome: f"{outcome.subscriptions.total / outcome.subscribed:.2f}"),
     *(column for column in _COLUMNS if column[0] in ("max/mean", "p99/mean", "Gini")),
     *(column for column in _COLUMNS if column[0] in ("busiest gets", "peak load")),
-    ("peak work", "pairs", lambda outcome: f"{outcome.loads.work.max():.2g}"),
+    ("peak work", "pairs", lambda outcome: f"{outcome.work.largest:.2g}"),
     ("lost", "subscriptions", lambda outcome: f"{outcome.lost:,}"),
     ("missed", "pairs", lambda outcome: f"{outcome.meetings.missed}/{outcome.meetings.pairs - outcome.meetings.lost}"),
 )

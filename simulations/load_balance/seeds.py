@@ -17,12 +17,12 @@ from .balance import Outcome
 MAX_SEEDS = 1_000
 
 FIGURES: dict[str, Callable[[Outcome], float]] = {
-    "copies_per_tuple": lambda outcome: int(outcome.loads.tuples.sum()) / outcome.published,
-    "copies_per_subscription": lambda outcome: int(outcome.subscriptions.sum()) / outcome.subscribed,
+    "copies_per_tuple": lambda outcome: outcome.tuples.total / outcome.published,
+    "copies_per_subscription": lambda outcome: outcome.subscriptions.total / outcome.subscribed,
     "max_over_mean": lambda outcome: outcome.spreads()["tuple_load"].max_over_mean,
     "busiest_share_of_tuples": lambda outcome: outcome.busiest_tuples,
-    "peak_tuples": lambda outcome: float(outcome.loads.tuples.max()),
-    "peak_work": lambda outcome: float(outcome.loads.work.max()),
+    "peak_tuples": lambda outcome: float(outcome.tuples.largest),
+    "peak_work": lambda outcome: float(outcome.work.largest),
 }
 """What is kept of each seed, by name."""
 
@@ -41,6 +41,10 @@ class OverSeeds:
     def mean(self, name: str) -> Interval:
         """The mean of a figure."""
         return mean_of(self.values(name))
+
+    def difference(self, name: str, other: OverSeeds) -> Interval:
+        """How much a figure is more than by another strategy, seed by seed: what chance does to both is not in it."""
+        return mean_of([mine - theirs for mine, theirs in zip(self.values(name), other.values(name), strict=True)])
 
     def summary(self) -> dict[str, object]:
         """Each figure by name: its mean with the interval, and what it was with each seed."""
@@ -62,7 +66,13 @@ def check_seeds(first: int, seeds: int) -> None:
 
 def seeds_table(every: Sequence[OverSeeds]) -> Table:
     """A table of means with their intervals, and of the least and the most that a seed came to."""
-    return Table.from_rows("Strategies over all seeds: means with 95 % intervals", _COLUMNS, every)
+    first = every[0]
+
+    def beside_first(one: OverSeeds) -> str:
+        return "" if one is first else one.difference("busiest_share_of_tuples", first).percent()
+
+    columns = [*_COLUMNS, ("difference", f"of what the busiest gets to {first.strategy}, seed by seed", beside_first)]
+    return Table.from_rows("Strategies over all seeds: means with 95 % intervals", columns, every)
 
 
 def _from_to(values: Sequence[float]) -> str:

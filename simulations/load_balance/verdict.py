@@ -37,7 +37,7 @@ def findings(outcomes: Sequence[Outcome]) -> list[Finding]:
 
 
 def _peak_work(outcome: Outcome) -> float:
-    return float(outcome.loads.work.max())
+    return float(outcome.work.largest)
 
 
 def _beside(
@@ -62,7 +62,7 @@ def _beside(
 
 
 def _alone(outcome: Outcome) -> Finding:
-    most, mean = float(outcome.loads.tuples.max()), float(outcome.loads.tuples.mean())
+    most, mean = float(outcome.tuples.largest), outcome.tuples.total / outcome.peers
     times = outcome.spreads()["tuple_load"].max_over_mean
     text = f"By {outcome.strategy.name} the busiest peer gets {times:,.1f} times what a peer gets in the mean: {most:,.0f}"
     bars = (Bar("busiest peer", most, f"{most:,.0f} copies"), Bar("mean of peers", mean, f"{mean:,.1f} copies"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ..engine.kernels import Whole
-from ..engine.spark import check_partitions
+from ..engine.spark import check_partitions, cores_of
 from ..engine.spark_progress import Progress, reported_progress, untold
 from ..workload.workload import Subscriptions, Workload
 from .matching import MatchCounter, Matches, chunks_of_batches
@@ -73,31 +73,26 @@ def in_one_thread(progress: Progress = untold) -> Counter:
 def on_spark(spark: SparkSession, *, partitions: int | None = None, progress: Progress = untold) -> Counter:
     """Counts in a session, in so many partitions, or one for each core. Raises BadParameter for a number that cannot be."""
     check_partitions(partitions)
+    cores = cores_of(spark)
 
     def count(asked: Question) -> Matches:
-        cores = spark.sparkContext.defaultParallelism
         cut = partitions or max(1, min(cores, asked.workload.tuples // LEAST_TUPLES))
         chunks = chunks_of_batches(asked.workload.tuples, asked.batch, parts=cut)
-        # What tasks share travels once to each machine.
-        shared = spark.sparkContext.broadcast(asked)
 
         def counted(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             counter = None
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    counter = counter or shared.value.counter()
+                    counter = counter or asked.counter()
                     begin, size = chunks[number]
-                    counter.count_chunk(shared.value.workload.chunk(begin, size).codes, begin)
+                    counter.count_chunk(asked.workload.chunk(begin, size).codes, begin)
             if counter is not None:
                 yield rows_of(blocks_of(counter.matches))
 
         parts = spark.range(0, len(chunks), 1, cut).mapInArrow(counted, SCHEMA)
         total = parts.repartition(min(cut, cores), "block").mapInArrow(lambda rows: iter([rows_of(sums_of(rows))]), SCHEMA)
-        try:
-            with reported_progress(spark, cut, progress):
-                table = total.toArrow()
-        finally:
-            shared.destroy()
+        with reported_progress(spark, cut, progress):
+            table = total.toArrow()
         return matches_of(sums_of(table.to_batches()), asked.zero())
 
     return count

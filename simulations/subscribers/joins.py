@@ -23,7 +23,7 @@ from ..engine.results import line_figure
 from ..engine.sweep import Sweep, by_setting
 from ..errors import BadParameter, check_range
 from ..load_balance.experiments import usual_distinct
-from ..load_balance.loads import ccdf
+from ..load_balance.loads import Histogram, ccdf
 from ..workload.workload import Subscriptions, Synthetic
 from .frames import Frames
 from .join_shapes import FactTable, Pattern, Shape, conditions_of, counted, in_order, subscriptions
@@ -204,7 +204,8 @@ def shown(rows: Sequence[Joined], facts: int, frames: Frames) -> Shown:
 
     def lines(figure: Callable[[Joined], int]) -> list[Line]:
         by_shape = by_setting(rows, lambda row: row.shape)
-        return [Line(shape, *ccdf(np.array([figure(row) for row in some], dtype=np.int64))) for shape, some in by_shape.items()]
+        columns = {shape: np.array([figure(row) for row in some], dtype=np.int64) for shape, some in by_shape.items()}
+        return [Line(shape, *ccdf(Histogram.of(column))) for shape, column in columns.items()]
 
     at_least, log = "subscriptions with at least so many (share)", {"log_x": True, "log_y": True}
     figures: list[tuple[str, Callable[[Joined], int], str, str]] = [

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ..engine import kernels
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
-from ..load_balance.counted_loads import SortedKeys
+from ..load_balance.counted_tuples import SortedKeys
 from ..workload.workload import CHUNK, OBJECT, Constants, Subscriptions
 from .repetitions import Repetitions
 

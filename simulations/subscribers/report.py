@@ -12,7 +12,7 @@ from ..engine.findings import Bar, Finding, share_said
 from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of
 from ..engine.results import line_figure
-from ..load_balance.loads import ccdf, lorenz
+from ..load_balance.loads import Histogram, ccdf, lorenz
 from .frames import Kind
 from .matching import CLASSES, least_of
 from .notifications import Notified
@@ -105,7 +105,8 @@ def shown_received(rows: Sequence[Received], remarks: Sequence[str]) -> Shown:
         f"{share_said(most / max(1, int(total.sum())))}."
     )
     loads = (("facts that were there", "stored"), ("changes", "changes"), ("events", "events"))
-    lines = [Line(name, *ccdf(load)) for name, field in loads if (load := np.array([getattr(row, field) for row in rows])).any()]
+    columns = [(name, np.array([getattr(row, field) for row in rows], dtype=np.int64)) for name, field in loads]
+    lines = [Line(name, *ccdf(Histogram.of(load))) for name, load in columns if load.any()]
     received = line_figure(
         "received",
         lines,
@@ -146,6 +147,7 @@ def _figures(first: Notified, what: str) -> list[Figure]:
     seen = (at_least > 0) & (copies > 0)
     received, sent = ("received by a subscriber's peer", first.notifications), ("sent by a rendezvous", first.sent)
     loads = [received, sent, ("sent where heads pass on", first.sent_by_heads)]
+    histograms = [(name, Histogram.of(load)) for name, load in loads]
     log = {"log_x": True, "log_y": True}
     return [
         line_figure(
@@ -158,7 +160,7 @@ def _figures(first: Notified, what: str) -> list[Figure]:
         ),
         line_figure(
             "received",
-            [Line(name, *ccdf(load)) for name, load in loads],
+            [Line(name, *ccdf(load)) for name, load in histograms],
             x=f"{what} at a peer (count)",
             y="peers with at least so many (share of all)",
             caption="Load of peers. What they receive as subscribers, and what they send as rendezvous: left is good.",
@@ -166,7 +168,7 @@ def _figures(first: Notified, what: str) -> list[Figure]:
         ),
         line_figure(
             "even",
-            [Line(name, *lorenz(load)) for name, load in loads],
+            [Line(name, *lorenz(load)) for name, load in histograms],
             x="peers, the least loaded first (share)",
             y=f"{what} (share of all)",
             diagonal=True,

@@ -12,6 +12,7 @@ from ..groups import LazyGroup
 class _Simulate(LazyGroup):
     modules: ClassVar = {
         "load-balance": ("simulate.load_balance", "Who would carry which load, strategy by strategy."),
+        "sweep": ("simulate.sweep", "Strategies over lists of settings and seeds, as one job."),
         "churn": ("simulate.churn", "Which matches are lost while peers come and go."),
         "subscribers": ("simulate.subscribers", "What subscribers' peers receive."),
         "routing": ("simulate.routing", "How far lookups go, and how many succeed."),

@@ -51,7 +51,7 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
     configuration (JSON), and report.html, which needs no network to be read.
     """
     from simulations.engine.places import read_from
-    from simulations.load_balance.balance import in_one_thread, on_spark
+    from simulations.load_balance.balance import InOneThread, OnSpark
     from simulations.load_balance.experiments import BalanceRequest, balance
     from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, terminal_table
     from simulations.load_balance.seeds import seeds_table
@@ -61,7 +61,7 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
         trace=None if trace is None else str(read_from(trace, "--trace")),
         **given,
     )
-    with engine(how, in_one_thread, on_spark) as (start, title):
+    with engine(how, InOneThread, OnSpark) as (start, title):
         found = balance(request, start, how.out, title, how.provenance)
     tables = [terminal_table(found.outcomes), *([seeds_table(found.over_seeds)] if found.over_seeds else [])]
     print_results(how, found.summary(), tables, f"{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)

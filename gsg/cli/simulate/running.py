@@ -94,7 +94,7 @@ def spark_told(partitions: int | None) -> str:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession()
-    where = "" if spark is None else f" {spark.version} on {spark.sparkContext.master}"
+    where = "" if spark is None else f" {spark.version} on {spark.conf.get('spark.master', 'its server')}"
     return f"Spark{where}{'' if partitions is None else f', {partitions} partitions'}"
 
 

@@ -16,21 +16,24 @@ from simulations.engine.packaging import DRIVER, EXECUTORS, write_package
 ROOT = Path(__file__).resolve().parents[3]
 
 COUNT = """
-from simulations.load_balance.balance import blocks_of, rows_of_blocks, sums_of_blocks
-from simulations.load_balance.plan import make_plan, peer_ids
+from simulations.load_balance.balance import blocks_of, counts_of_blocks, peers_table, rows_of_blocks, sums_of_blocks
+from simulations.load_balance.peer_loads import loads_in
+from simulations.load_balance.peers import Peers, Region
+from simulations.load_balance.plan import make_plan
 from simulations.load_balance.strategies import STANDARD, parse
-from simulations.load_balance.counted_loads import LoadCounter
+from simulations.load_balance.counted_tuples import TupleCounter
 from simulations.workload.workload import COMMON_MIX, Synthetic
 
 tuples = Synthetic(300, (20, 3, 20))
 for name in STANDARD:
-    plan = make_plan(parse(name), tuples, tuples.subscriptions(20, COMMON_MIX, 1), peer_ids(9, 1))
-    counter = LoadCounter(plan)
+    plan = make_plan(parse(name), tuples, tuples.subscriptions(20, COMMON_MIX, 1), 9)
+    counter = TupleCounter(plan, Peers(9))
     counter.count_chunk(tuples.chunk(0, 300))
-    counted = counter.loads()
-    summed = sums_of_blocks([rows_of_blocks(blocks_of(counted))])
-    # A strategy that refuses all keys sends nothing.
-    assert [seen.tolist() for seen, _, _ in summed.values()] == [counted.tuples.tolist()] * bool(counted.tuples.any())
+    summed = counts_of_blocks(sums_of_blocks([rows_of_blocks(blocks_of(counter.counts))]), plan)
+    assert [column.tolist() for column in summed.columns] == [column.tolist() for column in counter.counts.columns]
+    loads = loads_in(Region(0, 0), plan, summed, Peers(9))
+    loads.histograms()
+    assert len(peers_table(loads, Peers(9))) == 9
 """
 LOOK_UP = """
 from simulations.routing.runs import RoutingRequest, experiment as routing

@@ -15,7 +15,7 @@ from simulations.dissemination import runs as dissemination
 from simulations.dissemination.cases import DisseminationRequest
 from simulations.engine.experiment import run
 from simulations.engine.sweep import in_one_thread
-from simulations.load_balance.balance import in_one_thread as count_in_one_thread
+from simulations.load_balance.balance import InOneThread
 from simulations.load_balance.experiments import BalanceRequest, balance
 from simulations.routing import runs as routing
 from simulations.subscribers.experiments import in_one_thread as all_in_one_thread
@@ -43,7 +43,7 @@ OVER_EACH_OTHER = """[...document.querySelectorAll('.plot svg')].flatMap(plot =>
 def _balance(out: Path) -> None:
     strategies = ("predicate", "random", "rarest", "hot-split-10", "grid-10+demand", "hot-split-10+demand+virtual-8")
     asked = BalanceRequest(peers=60, tuples=2_000, subscriptions=100, strategies=strategies, seeds=2)
-    balance(asked, count_in_one_thread, out)
+    balance(asked, InOneThread, out)
 
 
 def _churn(out: Path) -> None:

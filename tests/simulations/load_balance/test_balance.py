@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from counting import EVERYWHERE, counted, keys_of_subscription, keys_of_tuple, loads_by
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
+from simulations.engine import kernels
 from simulations.engine.ownership import Ownership
-from simulations.engine.results import save_numbers
 from simulations.errors import BadParameter, JobFailed
 from simulations.load_balance import plan as plan_module
-from simulations.load_balance.balance import in_one_thread, on_spark, packed, peers_table, run, unpacked, usual_cut
-from simulations.load_balance.counted_loads import LoadCounter, Loads, SortedKeys
+from simulations.load_balance.balance import InOneThread, OnSpark, packed, peers_table, run, unpacked, usual_cut
+from simulations.load_balance.counted_tuples import Counts, SortedKeys
 from simulations.load_balance.meets_one_by_one import OneByOne, check_meetings, matching
-from simulations.load_balance.plan import Plan, expanded, make_plan, peer_ids
+from simulations.load_balance.peer_loads import loads_in
+from simulations.load_balance.peers import Peers, regions
+from simulations.load_balance.plan import Plan, expanded, make_plan
 from simulations.load_balance.strategies import STANDARD, parse
 from simulations.workload.workload import COMMON_MIX, Subscriptions, Synthetic, parse_mix
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 TUPLES = Synthetic(1_500, (90, 6, 60), (0.5, 1.0, 1.2), seed=2, seconds=1_000.0)
 SUBSCRIPTIONS = TUPLES.subscriptions(250, COMMON_MIX, 3)
-PEERS = peer_ids(40, 5)
+PEERS = Peers(40, 5)
 ALL = (
     *STANDARD,
     "popular-20",
@@ -46,8 +49,8 @@ ALL = (
 def one_by_one(plan: Plan, subscriptions: Subscriptions) -> tuple[list[int], list[int], list[int], int]:
     """Copies of tuples and of subscriptions at each peer, pairs that met there, and lost subscriptions: by single decisions."""
     single = OneByOne(plan, TUPLES, subscriptions)
-    peers = len(plan.peers)
-    ownership = Ownership(plan_module.kernels.virtual_ids(plan.peers, plan.strategy.virtual))
+    peers, ids = plan.peers, PEERS.prefixes()
+    ownership = Ownership(kernels.virtual_ids(ids, plan.strategy.virtual))
 
     def owner(key: bytes) -> int:
         return int(ownership.owners(np.array([int.from_bytes(key, "big")], dtype=np.uint64))[0]) % peers
@@ -55,13 +58,13 @@ def one_by_one(plan: Plan, subscriptions: Subscriptions) -> tuple[list[int], lis
     def holders(key: bytes) -> list[int]:
         if plan.strategy.replicas == 1:
             return [owner(key)]
-        by_distance = sorted(range(peers), key=lambda peer: int(plan.peers[peer]) ^ int.from_bytes(key, "big"))
+        by_distance = sorted(range(peers), key=lambda peer: int(ids[peer]) ^ int.from_bytes(key, "big"))
         return by_distance[: plan.strategy.replicas]
 
     posted: dict[bytes, set[tuple[int, ...]]] = {}
     copies, lost = [0] * peers, 0
     for number in range(len(subscriptions)):
-        keys = single.keys_of_subscription(number)
+        keys = keys_of_subscription(single, number)
         lost += keys is None
         for key in keys or ():
             posted.setdefault(key, set()).add(tuple(subscriptions.codes[:, number].tolist()))
@@ -69,7 +72,7 @@ def one_by_one(plan: Plan, subscriptions: Subscriptions) -> tuple[list[int], lis
     tuples, work = [0] * peers, [0] * peers
     chunk = TUPLES.chunk(0, TUPLES.tuples)
     for *codes, at_s in zip(*chunk.codes, chunk.at_s, strict=True):
-        for key in single.keys_of_tuple(tuple(map(int, codes)), float(at_s)):
+        for key in keys_of_tuple(single, tuple(map(int, codes)), float(at_s)):
             for holder in holders(key):
                 tuples[holder] += 1
             work[owner(key)] += len(posted.get(key, ()))
@@ -78,26 +81,26 @@ def one_by_one(plan: Plan, subscriptions: Subscriptions) -> tuple[list[int], lis
 
 @pytest.mark.parametrize("name", ALL)
 def test_loads_are_those_of_single_decisions(name: str) -> None:
-    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, len(PEERS))
 
-    loads = in_one_thread()(plan, TUPLES)
+    loads = counted(plan, TUPLES, PEERS)
 
     tuples, copies, work, lost = one_by_one(plan, SUBSCRIPTIONS)
-    assert (plan.subscriptions.tolist(), plan.lost) == (copies, lost)
+    assert (loads.subscriptions.tolist(), plan.lost) == (copies, lost)
     assert loads.tuples.tolist() == tuples
     assert loads.work.tolist() == work
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_matching_pair_meets_once_or_is_lost(name: str) -> None:
-    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, len(PEERS))
     single = OneByOne(plan, TUPLES, SUBSCRIPTIONS)
     chunk = TUPLES.chunk(0, 60)
 
     met, lost = set(), 0
     for number, subscription in zip(*matching(chunk, SUBSCRIPTIONS, TUPLES), strict=True):
-        goes_to = single.keys_of_tuple(tuple(int(column[number]) for column in chunk.codes), float(chunk.at_s[number]))
-        posted = single.keys_of_subscription(int(subscription))
+        goes_to = keys_of_tuple(single, tuple(int(column[number]) for column in chunk.codes), float(chunk.at_s[number]))
+        posted = keys_of_subscription(single, int(subscription))
         lost += posted is None
         met.add(1 if posted is None else len(set(goes_to) & set(posted)))
 
@@ -122,19 +125,19 @@ def test_pairs_that_match_are_all_found() -> None:
 
 def test_a_subscription_without_constants_is_everywhere_and_met_once() -> None:
     with_all = Subscriptions(np.append(SUBSCRIPTIONS.codes, [[-1], [-1], [-1]], axis=1))
-    without = make_plan(parse("rarest+demand"), TUPLES, SUBSCRIPTIONS, PEERS)
-    plan = make_plan(parse("rarest+demand"), TUPLES, with_all, PEERS)
+    without = make_plan(parse("rarest+demand"), TUPLES, SUBSCRIPTIONS, len(PEERS))
+    plan = make_plan(parse("rarest+demand"), TUPLES, with_all, len(PEERS))
 
-    more = in_one_thread()(plan, TUPLES).work.sum() - in_one_thread()(without, TUPLES).work.sum()
+    more = counted(plan, TUPLES, PEERS).work.sum() - counted(without, TUPLES, PEERS).work.sum()
 
-    assert (plan.templates - without.templates).tolist() == [1] * len(PEERS)
+    assert (counted(plan, TUPLES, PEERS).templates - counted(without, TUPLES, PEERS).templates).tolist() == [1] * len(PEERS)
     assert more == TUPLES.tuples
     assert check_meetings(plan, TUPLES, with_all).missed == 0
 
 
 def test_equal_templates_are_counted_once() -> None:
     twice = Subscriptions(np.concatenate((SUBSCRIPTIONS.codes, SUBSCRIPTIONS.codes), axis=1))
-    once, both = (make_plan(parse("hot-split-1"), TUPLES, some, PEERS) for some in (SUBSCRIPTIONS, twice))
+    once, both = (loads_by("hot-split-1", TUPLES, some, PEERS) for some in (SUBSCRIPTIONS, twice))
 
     assert both.templates.tolist() == once.templates.tolist()
     assert both.subscriptions.tolist() == (2 * once.subscriptions).tolist()
@@ -187,24 +190,33 @@ def test_a_block_of_nothing_takes_no_bytes_and_adds_nothing() -> None:
     assert (nothing + unpacked(part)).tolist() == [0, 0, 0, 0]
 
 
-@pytest.mark.parametrize("name", ["rarest", "grid-1+demand", "composite"])
-def test_spark_counts_the_same_in_any_number_of_partitions(spark: SparkSession, name: str) -> None:
-    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
-    alone = in_one_thread()(plan, TUPLES)
+@pytest.mark.parametrize("name", ["rarest", "grid-1+demand", "composite", "epochs-5+replicas-4", "virtual-3"])
+def test_spark_counts_the_same_however_tuples_and_peers_are_cut(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, len(PEERS))
+    alone = counted(plan, TUPLES, PEERS)
 
-    by_partitions = [on_spark(spark, partitions=partitions)(plan, TUPLES) for partitions in (1, 3, 16)]
+    for partitions, region in ((1, 40), (3, 10), (16, 4)):
+        monkeypatch.setattr("simulations.load_balance.balance.REGION_PEERS", region)
+        engine = OnSpark(spark, partitions=partitions)
+        counts = engine.counted(plan, TUPLES, PEERS)
+        spread = engine.spread(plan, counts, PEERS)
+        engine.write(plan, counts, PEERS, tmp_path / str(partitions))
 
-    for loads in by_partitions:
-        assert loads.tuples.tolist() == alone.tuples.tolist()
-        assert loads.work.tolist() == alone.work.tolist()
+        assert {load: (found.values.tolist(), found.peers.tolist()) for load, found in spread.items()} == {
+            load: (found.values.tolist(), found.peers.tolist()) for load, found in alone.histograms().items()
+        }
+        table = parquet.read_table(tmp_path / str(partitions)).sort_by("peer")
+        assert table.drop_columns("strategy").to_pydict() == peers_table(alone, PEERS).to_pydict()
+        assert set(table["strategy"].to_pylist()) == {name}
 
 
 def test_spark_says_how_far_it_is(spark: SparkSession) -> None:
     said: list[tuple[int, int]] = []
+    engine = OnSpark(spark, progress=lambda done, of: said.append((done, of)))
 
-    on_spark(spark, progress=lambda done, of: said.append((done, of)))(
-        make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES
-    )
+    engine.counted(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, len(PEERS)), TUPLES, PEERS)
 
     assert said[-1] == (1, 1)
 
@@ -214,21 +226,20 @@ def test_a_job_that_fails_is_one_clear_line(spark: SparkSession, monkeypatch: py
     monkeypatch.setattr("simulations.load_balance.balance.chunks_of", lambda tuples, parts: [(0, "all")])
 
     with pytest.raises(JobFailed, match=r"^the job failed on Spark: .+$"):
-        on_spark(spark)(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES)
+        OnSpark(spark).counted(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, len(PEERS)), TUPLES, PEERS)
 
 
 @pytest.mark.parametrize("partitions", [0, -1, 100_001])
 def test_impossible_numbers_of_partitions_are_refused(spark: SparkSession, partitions: int) -> None:
     with pytest.raises(BadParameter, match=f"{partitions} partitions; expected 1 to 100000"):
-        on_spark(spark, partitions=partitions)
+        OnSpark(spark, partitions=partitions)
 
 
 def test_as_many_tasks_count_as_partitions_were_asked_for(spark: SparkSession) -> None:
     said: list[tuple[int, int]] = []
+    engine = OnSpark(spark, partitions=5, progress=lambda done, of: said.append((done, of)))
 
-    on_spark(spark, partitions=5, progress=lambda done, of: said.append((done, of)))(
-        make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS), TUPLES
-    )
+    engine.counted(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, len(PEERS)), TUPLES, PEERS)
 
     assert said[-1] == (5, 5)
 
@@ -243,54 +254,68 @@ def test_each_core_has_a_part_unless_tuples_are_few(tuples: int, cores: int, par
 @pytest.mark.parametrize("peers", [0, -3, 1 << 27])
 def test_impossible_numbers_of_peers_are_refused(peers: int) -> None:
     with pytest.raises(BadParameter, match=f"{peers} peers; expected 1 to"):
-        peer_ids(peers, 1)
+        Peers(peers)
 
 
-def test_a_run_leaves_what_each_peer_has_and_how_it_was_made(tmp_path: Path) -> None:
-    from pyarrow import parquet
+def test_a_run_leaves_what_each_peer_has(tmp_path: Path) -> None:
+    outcome = run(parse("popular-20"), TUPLES, SUBSCRIPTIONS, PEERS, InOneThread(), tmp_path)
 
-    outcome = run(parse("popular-20"), TUPLES, SUBSCRIPTIONS, PEERS, in_one_thread())
-    table = peers_table(outcome, [f"{peer:016x}" for peer in PEERS.tolist()])
-    save_numbers(tmp_path, {outcome.strategy.name: table}, [outcome.summary()], {"seed": 2})
-
-    table = parquet.read_table(tmp_path / "popular-20.parquet")
-    (summary,) = json.loads((tmp_path / "summary.json").read_text())
-    assert table.column("tuples").to_pylist() == outcome.loads.tuples.tolist()
-    assert table.column_names == ["peer", "id", "tuples", "subscriptions", "templates", "work"]
-    assert [int(peer, 16) for peer in table.column("id").to_pylist()] == PEERS.tolist()
-    assert json.loads((tmp_path / "configuration.json").read_text()) == {
-        "seed": 2,
-        "files": ["popular-20.parquet", "summary.json", "report.html"],
-    }
-    assert summary["copies_per_tuple"] < 3
-    assert summary["lost_subscriptions"] == outcome.lost > 0
-    assert summary["messages"] == outcome.loads.tuples.sum() + outcome.subscriptions.sum() + 2 * SUBSCRIPTIONS.given.sum()
+    table = parquet.read_table(tmp_path)
+    assert table.column_names == ["peer", "id", "tuples", "subscriptions", "templates", "work", "strategy"]
+    assert [int(peer, 16) for peer in table.column("id").to_pylist()] == PEERS.prefixes().tolist()
+    assert sum(table.column("tuples").to_pylist()) == outcome.tuples.total
+    assert sorted(set(table.column("work").to_pylist())) == outcome.work.values.tolist()
+    assert outcome.summary()["copies_per_tuple"] == outcome.tuples.total / TUPLES.tuples < 3
+    assert outcome.summary()["lost_subscriptions"] == outcome.lost > 0
+    assert outcome.messages == outcome.tuples.total + outcome.subscriptions.total + 2 * SUBSCRIPTIONS.given.sum()
 
 
 def test_date_ranges_show_what_peers_carry_at_one_time() -> None:
-    outcome = run(parse("epochs-5"), TUPLES, SUBSCRIPTIONS, PEERS, in_one_thread())
+    outcome = run(parse("epochs-5"), TUPLES, SUBSCRIPTIONS, PEERS, InOneThread())
 
     now = TUPLES.chunk(0, TUPLES.tuples).at_s < TUPLES.seconds / 5
-    assert outcome.loads.first_epoch.sum() == 3 * now.sum()
+    assert outcome.first_epoch.total == 3 * now.sum()
     assert "first_epoch_tuple_load" in outcome.summary()
 
 
 def test_work_is_spread_where_the_mix_asks_for_common_constants() -> None:
     subscriptions = TUPLES.subscriptions(250, parse_mix("?p?=1"), 1)
 
-    plain, split = (run(parse(name), TUPLES, subscriptions, PEERS, in_one_thread()) for name in ("rarest", "hot-split-1"))
+    plain, split = (run(parse(name), TUPLES, subscriptions, PEERS, InOneThread()) for name in ("rarest", "hot-split-1"))
 
-    assert split.loads.tuples.max() < plain.loads.tuples.max()
-    assert split.loads.work.sum() == plain.loads.work.sum()
+    assert split.tuples.largest < plain.tuples.largest
+    assert split.work.total == plain.work.total
 
 
-def test_a_counter_that_saw_nothing_has_nothing() -> None:
-    loads = LoadCounter(make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, PEERS)).loads()
+def test_of_no_tuples_nothing_is_counted_and_subscriptions_are_there() -> None:
+    plan = make_plan(parse("rarest"), TUPLES, SUBSCRIPTIONS, len(PEERS))
 
-    assert isinstance(loads, Loads)
+    loads = loads_in(EVERYWHERE, plan, Counts.zero(plan), PEERS)
+
     assert not loads.tuples.any()
+    assert loads.subscriptions.sum() == len(SUBSCRIPTIONS)
+
+
+@pytest.mark.parametrize("name", ["rarest", "epochs-5+replicas-4", "composite"])
+def test_peers_of_all_regions_are_all_peers(name: str) -> None:
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, len(PEERS))
+    counts = InOneThread().counted(plan, TUPLES, PEERS)
+    cut = regions(PEERS, 5, virtual=1, replicas=plan.strategy.replicas)
+
+    parts = [loads_in(region, plan, counts, PEERS) for region in cut]
+
+    assert len(cut) > 1
+    order = np.argsort(np.concatenate([part.peers for part in parts]))
+    whole = counted(plan, TUPLES, PEERS)
+    assert [np.concatenate(column)[order].tolist() for column in zip(*parts, strict=True)] == [column.tolist() for column in whole]
+
+
+def test_regions_have_as_many_peers_as_a_key_has_holders() -> None:
+    assert len(regions(PEERS, 64, virtual=1, replicas=1)) > len(regions(PEERS, 64, virtual=1, replicas=10)) > 1
+    assert len(regions(PEERS, 64, virtual=3, replicas=1)) == 1
+    assert len(regions(Peers(1), 64, virtual=1, replicas=1)) == 1
 
 
 def test_more_holders_than_peers_are_refused() -> None:
     with pytest.raises(BadParameter, match="3 holders of a key among 2 peers; expected no more than there are peers"):
-        make_plan(parse("rarest+replicas-3"), TUPLES, SUBSCRIPTIONS, PEERS[:2])
+        make_plan(parse("rarest+replicas-3"), TUPLES, SUBSCRIPTIONS, 2)

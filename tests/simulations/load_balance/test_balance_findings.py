@@ -10,7 +10,7 @@ import pytest
 from simulations.drawing.marks import DASH_DOTTED, DASHED, DOTTED
 from simulations.engine.findings import Finding
 from simulations.load_balance.balance import Outcome
-from simulations.load_balance.counted_loads import Loads
+from simulations.load_balance.loads import Histogram
 from simulations.load_balance.meets_one_by_one import MeetingCheck
 from simulations.load_balance.strategies import STANDARD, parse
 from simulations.load_balance.verdict import findings, groups_said, looks
@@ -20,10 +20,13 @@ def outcome(
     strategy: str, *, tuples: tuple[int, ...] = (500, 100), work: int = 10, lost: int = 0, missed: int = 0, questions: int = 0
 ) -> Outcome:
     """Two peers, of which the first is the busiest, and 1,000 tuples."""
-    nothing = np.zeros(2, dtype=np.int64)
+    nothing = Histogram.of(np.zeros(2, dtype=np.int64))
     return Outcome(
         strategy=parse(strategy),
-        loads=Loads(np.array(tuples), np.array([work, 0]), nothing),
+        peers=2,
+        tuples=Histogram.of(np.array(tuples)),
+        work=Histogram.of(np.array([work, 0])),
+        first_epoch=nothing,
         subscriptions=nothing,
         templates=nothing,
         published=1_000,

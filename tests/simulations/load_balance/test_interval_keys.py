@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from counting import counted, keys_of_subscription, keys_of_tuple, loads_by
 
 from gsg.tuples.ordered_attributes import POSTED_INTERVALS
 from simulations.engine.ownership import Ownership
 from simulations.errors import BadParameter
-from simulations.load_balance.balance import in_one_thread, on_spark
+from simulations.load_balance.balance import InOneThread, OnSpark
 from simulations.load_balance.experiments import BalanceRequest, balance
 from simulations.load_balance.meeting_sample import sample_meetings
 from simulations.load_balance.meets_one_by_one import OneByOne, check_meetings, matching
-from simulations.load_balance.plan import Plan, kernels, make_plan, peer_ids
+from simulations.load_balance.peers import Peers
+from simulations.load_balance.plan import Plan, kernels, make_plan
 from simulations.load_balance.strategies import parse
 from simulations.workload.workload import OBJECT, Subscriptions, Synthetic, parse_mix
 
@@ -27,7 +29,7 @@ TUPLES = Synthetic(1_200, (90, 6, 60), (0.5, 1.0, 1.2), seed=2, seconds=1_000.0)
 BY_RANK = replace(TUPLES, by_rank=True)
 MIX = parse_mix("??b=3,??a=1,?pb=1,?po=2,??o=1,s??=1,???=1", width=0.07)
 SUBSCRIPTIONS = TUPLES.subscriptions(200, MIX, 3)
-PEERS = peer_ids(40, 5)
+PEERS = Peers(40, 5)
 ORDERED = (
     "ordered-16",
     "ordered-100",
@@ -51,8 +53,8 @@ def looked_at(codes: tuple[int, ...], value: float, asked: tuple[int, ...], boun
 def one_by_one(plan: Plan, workload: Synthetic, subscriptions: Subscriptions) -> tuple[list[int], list[int], list[int]]:
     """Copies of tuples and of subscriptions at each peer, and pairs that were compared there: by single decisions."""
     single = OneByOne(plan, workload, subscriptions)
-    peers = len(plan.peers)
-    ownership = Ownership(kernels.virtual_ids(plan.peers, plan.strategy.virtual))
+    peers = plan.peers
+    ownership = Ownership(kernels.virtual_ids(PEERS.prefixes(), plan.strategy.virtual))
     values, bounds = workload.constants[OBJECT].values, subscriptions.bounds
     assert values is not None
     assert bounds is not None
@@ -64,7 +66,7 @@ def one_by_one(plan: Plan, workload: Synthetic, subscriptions: Subscriptions) ->
     copies, tuples, work = ([0] * peers for _ in range(3))
     for number in range(len(subscriptions)):
         template = tuple(subscriptions.codes[:, number].tolist()), tuple(bounds[:, number].tolist())
-        keys = single.keys_of_subscription(number)
+        keys = keys_of_subscription(single, number)
         assert keys is not None
         for key in keys or [b""]:
             posted.setdefault(key, {})[template] = number
@@ -74,7 +76,7 @@ def one_by_one(plan: Plan, workload: Synthetic, subscriptions: Subscriptions) ->
     for *codes, at_s in zip(*chunk.codes, chunk.at_s, strict=True):
         of_tuple = tuple(map(int, codes))
         value = float(values[of_tuple[OBJECT]])
-        for position, key in enumerate(single.keys_of_tuple(of_tuple, float(at_s))):
+        for position, key in enumerate(keys_of_tuple(single, of_tuple, float(at_s))):
             tuples[owner(key)] += 1
             for under in (key, b"") if position == 0 else (key,):
                 for asked, limits in posted.get(under, ()):
@@ -87,26 +89,26 @@ def one_by_one(plan: Plan, workload: Synthetic, subscriptions: Subscriptions) ->
 @pytest.mark.parametrize("name", [*(name for name in ORDERED if "replicas" not in name), "rarest", "hot-split-1"])
 def test_loads_are_those_of_single_decisions(name: str, workload: Synthetic) -> None:
     subscriptions = workload.subscriptions(200, MIX, 3)
-    plan = make_plan(parse(name), workload, subscriptions, PEERS)
+    plan = make_plan(parse(name), workload, subscriptions, len(PEERS))
 
-    loads = in_one_thread()(plan, workload)
+    loads = counted(plan, workload, PEERS)
 
     tuples, copies, work = one_by_one(plan, workload, subscriptions)
-    assert plan.subscriptions.tolist() == copies
+    assert loads.subscriptions.tolist() == copies
     assert loads.tuples.tolist() == tuples
     assert loads.work.tolist() == work
 
 
 @pytest.mark.parametrize("name", [*ORDERED, *OTHERS])
 def test_every_matching_pair_meets_once(name: str) -> None:
-    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+    plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, len(PEERS))
     single = OneByOne(plan, TUPLES, SUBSCRIPTIONS)
     chunk = TUPLES.chunk(0, 60)
 
     met = set()
     for number, subscription in zip(*matching(chunk, SUBSCRIPTIONS, TUPLES), strict=True):
-        goes_to = single.keys_of_tuple(tuple(int(column[number]) for column in chunk.codes), float(chunk.at_s[number]))
-        posted = single.keys_of_subscription(int(subscription))
+        goes_to = keys_of_tuple(single, tuple(int(column[number]) for column in chunk.codes), float(chunk.at_s[number]))
+        posted = keys_of_subscription(single, int(subscription))
         met.add(len(set(goes_to) & set(posted)) if posted else bool(goes_to))
 
     assert met == {1}
@@ -132,20 +134,20 @@ def test_pairs_that_match_are_all_found() -> None:
 def test_a_tuple_has_three_keys_and_bounds_have_few() -> None:
     subscriptions = TUPLES.subscriptions(200, parse_mix("??b=1", width=0.05), 1)
 
-    plain, ordered = (make_plan(parse(name), TUPLES, subscriptions, PEERS) for name in ("rarest", "ordered-20"))
+    plain, ordered = (loads_by(name, TUPLES, subscriptions, PEERS) for name in ("rarest", "ordered-20"))
 
     assert plain.subscriptions.sum() == 200 * len(PEERS)
     assert 200 < ordered.subscriptions.sum() <= 200 * 3
-    assert ordered.everywhere == 0
-    assert in_one_thread()(ordered, TUPLES).tuples.sum() == 3 * TUPLES.tuples
+    assert make_plan(parse("ordered-20"), TUPLES, subscriptions, len(PEERS)).everywhere == 0
+    assert ordered.tuples.sum() == 3 * TUPLES.tuples
 
 
 def test_bounds_alone_are_compared_as_often_wherever_they_lie() -> None:
     subscriptions = TUPLES.subscriptions(200, parse_mix("??b=1,??a=1"), 1)
 
-    work = [in_one_thread()(make_plan(parse(name), TUPLES, subscriptions, PEERS), TUPLES).work.sum() for name in ORDERED]
+    work = [loads_by(name, TUPLES, subscriptions, PEERS).work.sum() for name in ORDERED]
 
-    assert work == [in_one_thread()(make_plan(parse("rarest"), TUPLES, subscriptions, PEERS), TUPLES).work.sum()] * len(ORDERED)
+    assert work == [loads_by("rarest", TUPLES, subscriptions, PEERS).work.sum()] * len(ORDERED)
 
 
 @pytest.mark.parametrize(
@@ -162,10 +164,10 @@ def test_bounds_with_too_many_intervals_are_posted_everywhere(peers: int, interv
     low = 0.1 + 0.5 / intervals
     asked = Subscriptions(np.full((3, 1), -1), bounds=np.array([[low], [low + width]]))
 
-    plan = make_plan(parse(f"ordered-{intervals}"), TUPLES, asked, peer_ids(peers, 1))
+    plan = make_plan(parse(f"ordered-{intervals}"), TUPLES, asked, peers)
 
     assert (plan.everywhere == 1) == everywhere
-    assert (plan.subscriptions.sum() == peers) == everywhere
+    assert (counted(plan, TUPLES, Peers(peers)).subscriptions.sum() == peers) == everywhere
     assert check_meetings(plan, TUPLES, asked).missed == 0
 
 
@@ -180,11 +182,12 @@ def test_matches_between_bounds_have_a_key() -> None:
 
 def test_spark_counts_the_same(spark: SparkSession) -> None:
     for name in ("rarest", "hot-split-1+ordered-16"):
-        plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, PEERS)
+        plan = make_plan(parse(name), TUPLES, SUBSCRIPTIONS, len(PEERS))
 
-        alone, parts = in_one_thread()(plan, TUPLES), on_spark(spark, partitions=3)(plan, TUPLES)
+        counts = OnSpark(spark, partitions=3).counted(plan, TUPLES, PEERS)
 
-        assert [load.tolist() for load in parts] == [load.tolist() for load in alone]
+        alone = InOneThread().counted(plan, TUPLES, PEERS)
+        assert [column.tolist() for column in counts.columns] == [column.tolist() for column in alone.columns]
 
 
 def test_what_was_asked_for_is_run_and_written(tmp_path: Path) -> None:
@@ -192,7 +195,7 @@ def test_what_was_asked_for_is_run_and_written(tmp_path: Path) -> None:
         peers=40, tuples=3_000, subscriptions=50, mix="??b=1", width=0.1, values="by-rank", strategies=("ordered-8",)
     )
 
-    found = balance(request, in_one_thread, tmp_path)
+    found = balance(request, InOneThread, tmp_path)
 
     written = (tmp_path / "configuration.json").read_text()
     assert '"values": "by-rank"' in written
@@ -215,7 +218,7 @@ def test_what_would_not_be_looked_at_is_refused(request_: dict, complaint: str, 
     usual = BalanceRequest(peers=40, tuples=3_000, subscriptions=50)
 
     with pytest.raises(BadParameter, match=complaint):
-        balance(replace(usual, **request_), in_one_thread, tmp_path)
+        balance(replace(usual, **request_), InOneThread, tmp_path)
 
 
 def test_intervals_of_what_is_no_number_are_refused(tmp_path: Path) -> None:
@@ -225,6 +228,6 @@ def test_intervals_of_what_is_no_number_are_refused(tmp_path: Path) -> None:
     )
 
     with pytest.raises(BadParameter, match="'ordered-8' takes objects as numbers, and those of files and traces are not"):
-        balance(request, in_one_thread, tmp_path / "out")
+        balance(request, InOneThread, tmp_path / "out")
     with pytest.raises(BadParameter, match=r"the mix \?\?b=100 has bounds, and the objects of files and traces are not read"):
-        balance(replace(request, strategies=("rarest",), mix="??b=1"), in_one_thread, tmp_path / "out")
+        balance(replace(request, strategies=("rarest",), mix="??b=1"), InOneThread, tmp_path / "out")

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulations.errors import BadParameter
-from simulations.load_balance.loads import CURVE_POINTS, ccdf, lorenz, spread_of
+from simulations.load_balance.loads import CURVE_POINTS, Histogram, ccdf, lorenz, spread_of
 
 LOADS = st.lists(st.integers(0, 1_000), min_size=1, max_size=60)
 
 
 @given(LOADS)
 def test_the_numbers_are_those_of_their_definitions(values: list[int]) -> None:
-    spread = spread_of(np.array(values))
+    spread = spread_of(Histogram.of(np.array(values)))
 
     total, count = sum(values), len(values)
     if total:
@@ -33,7 +33,7 @@ def test_the_numbers_are_those_of_their_definitions(values: list[int]) -> None:
 
 
 def test_one_who_carries_all_and_all_who_carry_the_same() -> None:
-    one, same = spread_of(np.array([0, 0, 0, 8])), spread_of(np.array([2, 2, 2, 2]))
+    one, same = spread_of(Histogram.of(np.array([0, 0, 0, 8]))), spread_of(Histogram.of(np.array([2, 2, 2, 2])))
 
     assert (one.max_over_mean, one.gini, one.entropy) == (4.0, 0.75, 0.0)
     assert (same.max_over_mean, same.gini, same.entropy) == (1.0, 0.0, pytest.approx(1.0))
@@ -41,7 +41,7 @@ def test_one_who_carries_all_and_all_who_carry_the_same() -> None:
 
 @given(LOADS)
 def test_the_ccdf_counts_who_carries_at_least_so_much(values: list[int]) -> None:
-    loads, shares = ccdf(np.array(values))
+    loads, shares = ccdf(Histogram.of(np.array(values)))
 
     assert loads.tolist() == sorted({value for value in values if value})
     assert shares.tolist() == [sum(value >= load for value in values) / len(values) for load in loads]
@@ -49,7 +49,7 @@ def test_the_ccdf_counts_who_carries_at_least_so_much(values: list[int]) -> None
 
 @given(LOADS)
 def test_the_lorenz_curve_rises_from_nothing_to_all_below_the_diagonal(values: list[int]) -> None:
-    peers, carried = lorenz(np.array(values))
+    peers, carried = lorenz(Histogram.of(np.array(values)))
 
     assert (carried[0], carried[-1]) == (0.0, pytest.approx(1.0))
     assert (carried <= peers + 1e-9).all()
@@ -58,12 +58,17 @@ def test_the_lorenz_curve_rises_from_nothing_to_all_below_the_diagonal(values: l
 def test_curves_of_many_peers_keep_their_ends_and_few_points() -> None:
     load = np.arange(1, 100_001)
 
-    x, y = ccdf(load)
+    x, y = ccdf(Histogram.of(load))
 
     assert len(x) <= 2 * CURVE_POINTS
     assert (x[0], x[-1], y[0], y[-1]) == (1, load[-1], 1.0, 1e-5)
 
 
-def test_a_load_of_nobody_is_refused() -> None:
-    with pytest.raises(BadParameter, match="a load of no peers"):
-        spread_of(np.array([], dtype=np.int64))
+@given(st.lists(st.lists(st.integers(0, 1 << 18), max_size=30), min_size=1, max_size=4))
+def test_parts_add_up_to_the_whole(parts: list[list[int]]) -> None:
+    summed = Histogram.sum([Histogram.of(np.array(part, dtype=np.int64)) for part in parts])
+
+    whole = Counter(value for part in parts for value in part)
+    assert dict(zip(summed.values.tolist(), summed.peers.tolist(), strict=True)) == whole
+    assert summed.values.tolist() == sorted(whole)
+    assert (summed.count, summed.total) == (sum(map(len, parts)), sum(map(sum, parts)))

@@ -98,7 +98,7 @@ def simulated(trace: Path, strategy: str, *options: str) -> tuple[Counts, Counts
     assert ran.exit_code == 0, ran.output
     (summary,) = json.loads(ran.stdout)
     assert summary["sampled_pairs"] == summary["sampled_pairs_met"] > 0
-    table = parquet.read_table(out / f"{parse(strategy).name}.parquet").to_pydict()
+    table = parquet.read_table(out / "peers" / f"strategy={parse(strategy).name}").to_pydict()
     return dict(zip(table["id"], table["tuples"], strict=True)), dict(zip(table["id"], table["templates"], strict=True))
 
 

@@ -14,8 +14,8 @@ from simulations.drawing.marks import legend
 from simulations.drawing.plots import Line, lines_plot
 from simulations.engine.html_page import write_page
 from simulations.errors import BadParameter
-from simulations.load_balance.balance import Outcome, in_one_thread, run
-from simulations.load_balance.plan import peer_ids
+from simulations.load_balance.balance import InOneThread, Outcome, run
+from simulations.load_balance.peers import Peers
 from simulations.load_balance.report import Growth, report
 from simulations.load_balance.strategies import parse
 from simulations.workload.workload import COMMON_MIX, Synthetic
@@ -27,7 +27,7 @@ GROWTH = Growth(600, (10, 20), (1.5, 2.5))
 @pytest.fixture(scope="module")
 def outcomes() -> list[Outcome]:
     subscriptions = TUPLES.subscriptions(50, COMMON_MIX, 1)
-    return [run(parse(name), TUPLES, subscriptions, peer_ids(20, 1), in_one_thread()) for name in ("rarest", "epochs-4")]
+    return [run(parse(name), TUPLES, subscriptions, Peers(20, 1), InOneThread()) for name in ("rarest", "epochs-4")]
 
 
 class _Tags(HTMLParser):

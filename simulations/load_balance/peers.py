@@ -1,0 +1,109 @@
+"""The peers of an overlay by their ids, and the regions into which their keys are cut, so that each is the work of one task.
+
+A region is a subtree of the space of keys: all keys with the same leading bits. Where each region has as many peers as a key has
+holders, the holders of a key are in the region of the key, since whatever is outside differs from it in an earlier bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..engine import kernels
+from ..engine.kernels import Flags, Whole
+from ..engine.ownership import MAX_PEERS, Ownership, prefixes_of
+from ..engine.randomness import Stream, Words
+from ..errors import check_range
+
+if TYPE_CHECKING:
+    import pyarrow
+
+MAX_REGION_BITS = 12
+"""Leading bits of a region at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """So many peers, whose ids are drawn by a seed wherever they are needed; or those of ids that are given, 20 bytes each.
+
+    Raises BadParameter for a number of peers that no run can have.
+    """
+
+    count: int
+    seed: int = 1
+    given: tuple[bytes, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        check_range(self.count, 1, MAX_PEERS, "peers")
+
+    @classmethod
+    def of(cls, ids: list[bytes]) -> Peers:
+        """Those of these ids."""
+        return cls(len(ids), given=tuple(ids))
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self.count
+
+    def prefixes(self) -> Words:
+        """The first 64 bits of their ids, shape (peers,); no two that are drawn are the same."""
+        return Stream(self.seed, "peer").words(0, self.count) if self.given is None else prefixes_of(list(self.given))
+
+    def ownership(self, virtual: int = 1) -> Ownership:
+        """The index of all ids, by which a key's owner is a peer that takes part under so many ids. Raises BadParameter."""
+        return Ownership(kernels.virtual_ids(self.prefixes(), virtual), peers=self.count)
+
+    def names(self, numbers: Whole) -> pyarrow.Array:
+        """The ids of these peers in hexadecimal: of those that are drawn the first 64 bits, which is all that there is of them."""
+        import pyarrow
+
+        if self.given is not None:
+            return pyarrow.array([self.given[number].hex() for number in numbers.tolist()], pyarrow.string())
+        written = self.prefixes()[numbers].astype(">u8").tobytes().hex().encode()
+        offsets = np.arange(len(numbers) + 1, dtype=np.int32) * 16
+        return pyarrow.StringArray.from_buffers(len(numbers), pyarrow.py_buffer(offsets), pyarrow.py_buffer(written))
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """One of ``1 << bits`` subtrees of the space of keys, all of it where there are no bits."""
+
+    number: int
+    bits: int
+
+    def holds(self, keys: Words) -> Flags:
+        """Which of some keys are in it."""
+        found: Flags = np.ones(len(keys), dtype=bool) if not self.bits else (keys >> np.uint64(64 - self.bits)) == self.number
+        return found
+
+    def peers(self, peers: Peers, virtual: int) -> tuple[Whole, Ownership]:
+        """The numbers of its peers, and the index of their ids, which counts from 0 within it and takes keys of :meth:`inner`.
+
+        Raises BadParameter where two peers share an id.
+        """
+        ids = peers.prefixes()
+        if not self.bits:
+            return np.arange(len(ids)), Ownership(kernels.virtual_ids(ids, virtual), peers=len(ids))
+        numbers = np.flatnonzero(self.holds(ids))
+        return numbers, Ownership(self.inner(ids[numbers]))
+
+    def inner(self, keys: Words) -> Words:
+        """Its keys without the bits that they share: distances stay in order, and the index is spread over all of its buckets."""
+        return keys << np.uint64(self.bits)
+
+
+def regions(peers: Peers, wanted: int, *, virtual: int, replicas: int) -> list[Region]:
+    """As many regions as wanted at least, or as there can be: each with as many peers as a key has holders.
+
+    One region where peers take part under several ids, which are all over the space.
+    """
+    bits = 0 if virtual > 1 else min(MAX_REGION_BITS, max(0, wanted - 1).bit_length())
+    if bits:
+        inside = np.bincount((peers.prefixes() >> np.uint64(64 - bits)).astype(np.int64), minlength=1 << bits)
+        while bits and inside.min() < replicas:
+            inside = inside.reshape(-1, 2).sum(axis=1)
+            bits -= 1
+    return [Region(number, bits) for number in range(1 << bits)]
