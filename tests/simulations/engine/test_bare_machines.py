@@ -84,6 +84,29 @@ from simulations.dissemination.runs import experiment as dissemination
 for sweep in dissemination(DisseminationRequest(agents=(60,), views=(5,), settle=3, rounds=3, runs=1)).sweeps.values():
     assert list(sweep.play(sweep.cases[0]))
 """
+TELL = """
+import numpy as np
+from gsg.placement.rules import Anchor
+from simulations.subscribers import dates, joins, latency, memories, slow_readers
+from simulations.subscribers.counting import Question, in_one_thread
+from simulations.subscribers.templates import feeds_of, peers_of_subscribers
+from simulations.workload.workload import COMMON_MIX, Synthetic
+
+tuples = Synthetic(300, (20, 3, 20))
+feeds = feeds_of(tuples.subscriptions(20, COMMON_MIX, 1), tuples.constants, peers_of_subscribers(20, 9, 1))
+assert in_one_thread()(Question(tuples, feeds.templates, feeds.audience)).met.any()
+of = tuples, COMMON_MIX, 9, 20, Anchor.RAREST
+ranges = dates.Dates(dates.parse_ranges("day=1"))
+for sweep in (
+    memories.sweep_of(tuples, COMMON_MIX, 9, [100], 1, 1),
+    joins.sweep_of(tuples, Anchor.RAREST, joins.Joining(3), [1]),
+    dates.sweep_of(*of, ranges, [1]),
+    latency.sweep_of(*of, latency.Links(), [1]),
+):
+    assert list(sweep.play(sweep.cases[0]))
+reader = slow_readers.Reader(1, "busiest", feeds.templates, feeds.audience, 100)
+assert len(slow_readers.arrivals(tuples, reader, slow_readers.Kind.FACTS))
+"""
 DRIVE = """
 import sys
 from gsg.cli.simulate import command
@@ -136,6 +159,7 @@ def run_with(packages: Sequence[str], program: str, tmp_path: Path, *arguments: 
         ("churn", LOSE),
         ("lifetimes", OUTLIVE),
         ("dissemination", SPREAD),
+        ("subscribers", TELL),
     ],
 )
 def test_executors_need_what_is_named_for_them(name: str, program: str, tmp_path: Path) -> None:

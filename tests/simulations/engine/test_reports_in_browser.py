@@ -20,6 +20,9 @@ from simulations.engine.sweep import in_one_thread
 from simulations.load_balance.balance import InOneThread
 from simulations.load_balance.experiments import BalanceRequest, balance
 from simulations.routing import runs as routing
+from simulations.subscribers.experiments import in_one_thread as all_in_one_thread
+from simulations.subscribers.experiments import subscribers
+from simulations.subscribers.request import SubscribersRequest
 
 pytestmark = [needs_browser, pytest.mark.waits]
 
@@ -64,9 +67,16 @@ def _dissemination(out: Path) -> None:
     run(dissemination.experiment(asked), in_one_thread, out)
 
 
+def _subscribers(out: Path) -> None:
+    asked = SubscribersRequest(peers=30, tuples=2_000, subscriptions=200, growth="100,1000", joins=10, seeds=2)
+    subscribers(asked, all_in_one_thread, out)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "make", [_balance, _churn, _lifetimes, _routing, _dissemination], ids=lambda make: make.__name__.strip("_")
+    "make",
+    [_balance, _churn, _lifetimes, _routing, _dissemination, _subscribers],
+    ids=lambda make: make.__name__.strip("_"),
 )
 async def test_a_report_fits_every_screen_and_can_be_read_by_all(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path)
