@@ -6,6 +6,7 @@ holders, the holders of a key are in the region of the key, since whatever is ou
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,8 @@ from ..errors import check_range
 if TYPE_CHECKING:
     import pyarrow
 
+PART = 1 << 20
+"""Ids of a part at most."""
 MAX_REGION_BITS = 12
 """Leading bits of a region at most."""
 
@@ -51,6 +54,14 @@ class Peers:
     def prefixes(self) -> Words:
         """The first 64 bits of their ids, shape (peers,); no two that are drawn are the same."""
         return Stream(self.seed, "peer").words(0, self.count) if self.given is None else prefixes_of(list(self.given))
+
+    def prefix_parts(self) -> Iterator[Words]:
+        """The same in parts, for who needs no more than one at a time."""
+        if self.given is not None:
+            yield self.prefixes()
+            return
+        for begin in range(0, self.count, PART):
+            yield Stream(self.seed, "peer").words(begin, min(PART, self.count - begin))
 
     def ownership(self, virtual: int = 1) -> Ownership:
         """The index of all ids, by which a key's owner is a peer that takes part under so many ids. Raises BadParameter."""
@@ -84,11 +95,15 @@ class Region:
 
         Raises BadParameter where two peers share an id.
         """
-        ids = peers.prefixes()
         if not self.bits:
-            return np.arange(len(ids)), Ownership(kernels.virtual_ids(ids, virtual), peers=len(ids))
-        numbers = np.flatnonzero(self.holds(ids))
-        return numbers, Ownership(self.inner(ids[numbers]))
+            return np.arange(len(peers)), peers.ownership(virtual)
+        numbers, ids, before = [], [], 0
+        for part in peers.prefix_parts():
+            mine = np.flatnonzero(self.holds(part))
+            numbers.append(mine + before)
+            ids.append(part[mine])
+            before += len(part)
+        return np.concatenate(numbers), Ownership(self.inner(np.concatenate(ids)))
 
     def inner(self, keys: Words) -> Words:
         """Its keys without the bits that they share: distances stay in order, and the index is spread over all of its buckets."""
@@ -102,7 +117,9 @@ def regions(peers: Peers, wanted: int, *, virtual: int, replicas: int) -> list[R
     """
     bits = 0 if virtual > 1 else min(MAX_REGION_BITS, max(0, wanted - 1).bit_length())
     if bits:
-        inside = np.bincount((peers.prefixes() >> np.uint64(64 - bits)).astype(np.int64), minlength=1 << bits)
+        shift, inside = np.uint64(64 - bits), np.zeros(1 << bits, dtype=np.int64)
+        for part in peers.prefix_parts():
+            inside += np.bincount((part >> shift).astype(np.int64), minlength=1 << bits)
         while bits and inside.min() < replicas:
             inside = inside.reshape(-1, 2).sum(axis=1)
             bits -= 1

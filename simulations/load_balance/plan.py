@@ -181,7 +181,8 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
 
 def _counted(slots: Whole, is_first: Flags, number: int) -> tuple[Whole, Whole]:
     """How many subscriptions are in each of so many slots, and how many of them are the first of those that are equal."""
-    return np.bincount(slots, minlength=number), np.bincount(slots[is_first], minlength=number)
+    # There are at most MAX_SUBSCRIPTIONS, and columns travel to tasks.
+    return np.bincount(slots, minlength=number).astype(np.int32), np.bincount(slots[is_first], minlength=number).astype(np.int32)
 
 
 def expanded(parts: Whole) -> Iterator[tuple[Whole, Whole]]:
