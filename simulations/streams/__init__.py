@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..errors import NoSpark
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -22,7 +24,14 @@ __all__ = ["register"]
 
 
 def register(spark: SparkSession) -> None:
-    """Make the format ``gsg`` known to a session, for ``read``, ``readStream``, ``write`` and ``writeStream``. Twice is allowed."""
+    """Make the format ``gsg`` known to a session, for ``read``, ``readStream``, ``write`` and ``writeStream``. Twice is allowed.
+
+    Raises NoSpark for a PySpark that is too old.
+    """
+    try:
+        from pyspark.sql.streaming.datasource import ReadLimit as _  # of 4.2
+    except ImportError as error:
+        raise NoSpark(f"the format gsg needs PySpark 4.2 or newer ({error}); install it: pip install 'gsg-router[sim]'") from None
     from .data_source import GsgDataSource
 
     spark.dataSource.register(GsgDataSource)
