@@ -49,7 +49,7 @@ class Counted:
 
     def add(self, batch: DataFrame, _: int) -> None:
         """Add up a micro-batch: each row is looked at."""
-        found = batch.selectExpr("count(sensor)", "coalesce(sum(value), 0)").head()
+        found = batch.selectExpr("count(sensor)", "coalesce(sum(value), 0)").collect()[0]
         with self._changed:
             self.rows += found[0]
             self.sum += found[1]
@@ -179,7 +179,9 @@ def main() -> None:
         say(f"{live:>10,.0f} rows/s of the source gsg, {live / by_line:.1f} times as many, as they are inserted at one peer")
         say(f"{answer:>10,.0f} rows/s of an answer, the start of the query included")
         worst = sorted(took)[-max(1, len(took) // 20)]
-        say(f"{median(took) * 1000:>10,.0f} ms from the insertion of one row to the end of its micro-batch; 95 % within {worst * 1000:,.0f}")
+        say(
+            f"{median(took) * 1000:>10,.0f} ms from the insertion of one row to the end of its micro-batch; 95 % within {worst * 1000:,.0f}"
+        )
     spark.stop()
     say(f"{stolen.share():>10.0%} of the machine was taken by others meanwhile")
 

@@ -22,16 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["register"]
 
+OLDEST = (4, 2)
+"""The first PySpark whose sources in Python are told how much to read."""
+
 
 def register(spark: SparkSession) -> None:
     """Make the format ``gsg`` known to a session, for ``read``, ``readStream``, ``write`` and ``writeStream``. Twice is allowed.
 
     Raises NoSpark for a PySpark that is too old.
     """
-    try:
-        from pyspark.sql.streaming.datasource import ReadLimit as _  # of 4.2
-    except ImportError as error:
-        raise NoSpark(f"the format gsg needs PySpark 4.2 or newer ({error}); install it: pip install 'gsg-router[sim]'") from None
+    import pyspark
+
+    if tuple(map(int, pyspark.__version__.split(".")[:2])) < OLDEST:
+        raise NoSpark(f"PySpark is {pyspark.__version__}; expected 4.2 or newer for the format gsg: pip install 'pyspark>=4.2'")
     from .data_source import GsgDataSource
 
     spark.dataSource.register(GsgDataSource)

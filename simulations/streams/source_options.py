@@ -169,6 +169,4 @@ def _read_token(file: Path) -> str:
         return file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadParameter(
-            f"the token in {file} cannot be read: {(why or '').lower()}; expected a file of the token alone"
-        ) from None
+        raise BadParameter(f"{file} cannot be read: {(why or '').lower()}; expected a file with the token alone") from None
