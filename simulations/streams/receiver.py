@@ -27,7 +27,7 @@ from gsg.errors import GsgError, Overrun, Reconnected, Stale
 from gsg.languages.query import MAX_TOKENS
 from gsg.tuples.terms import Term
 
-from ..errors import BadSpool, SimulationError
+from ..errors import BadParameter, BadSpool, SimulationError
 from .columns import ColumnMaker, moment
 from .held_rows import add_up, difference, no_rows
 from .row_schema import check_variables
@@ -267,6 +267,8 @@ class _Inbox:
         self._waiting_bytes = 0
         self._answer: list[pa.RecordBatch] | None = None
         """What has come of an answer that is not complete."""
+        self._has_begun = False
+        """Whether its rows have the variables that Spark asked for."""
         self._news = asyncio.Event()
         self._unfit_told: set[str] = set()
 
@@ -311,15 +313,20 @@ class _Inbox:
 
     def begin(self, variables: tuple[str, ...], reconnected: Reconnected | None) -> None:
         """See RowReader."""
-        check_variables(self._names, variables)
+        try:
+            check_variables(self._names, variables)
+        except BadParameter as error:
+            self.put(_End(error))
+            return
         self.columns.begin(variables)
+        self._has_begun = True
         self._answer = []
         if reconnected is not None:
             self.put(_Gap(str(reconnected)))
 
     def receive_rows(self, signs: list[int], values: list[tuple[Term | None, ...]]) -> None:
         """See RowReader."""
-        if not self.is_over:
+        if self._has_begun and not self.is_over:
             batch = self.columns.batch(signs, values, self._clock())
             if self._answer is None:
                 self.put(batch)

@@ -234,7 +234,7 @@ class Spool:
         try:
             said = json.loads(path.read_bytes())
             self.number = str(said.pop("number"))
-        except (ValueError, KeyError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise BadSpool(f"{path} is damaged; expected it as it was written: {AGAIN}") from None
         for key, value in {"format": _FORMAT, **self._about}.items():
             if said.get(key) != value:

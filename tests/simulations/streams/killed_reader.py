@@ -16,9 +16,11 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import pandas  # noqa: F401  # as pyarrow does: once, and not in each of the forked processes
 from pyspark.sql.streaming.datasource import ReadMaxRows
 from pyspark.sql.types import IntegerType, LongType, StringType, StructType
 
+import gsg.http.client  # noqa: F401  # likewise
 from simulations.streams import receiver
 from simulations.streams.disk import Disk
 from simulations.streams.spool import Spool
