@@ -2,6 +2,7 @@
 
     SimulationError
     ├── BadParameter        a run that was asked for makes no sense
+    ├── BadSpool            what a stream has kept on a disk is not there, damaged, in use, or of another stream
     ├── BadWorkload         a file of tuples or subscriptions cannot be read
     ├── JobFailed           Spark began, and gave up
     └── NoSpark             Spark, or the Java that it needs, is not there
@@ -18,6 +19,10 @@ class SimulationError(Exception):
 
 class BadParameter(SimulationError):
     """A number, name or combination that no run can have."""
+
+
+class BadSpool(SimulationError):
+    """The folder in which a stream keeps what it has received cannot be used."""
 
 
 class BadWorkload(SimulationError):

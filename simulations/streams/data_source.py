@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, DataSourceStreamWriter, DataSourceWriter
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter, DataSourceWriter
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -21,6 +21,20 @@ class GsgDataSource(DataSource):
     def name(cls) -> str:
         """The word for ``format(...)``."""
         return "gsg"
+
+    def schema(self) -> str:
+        """The columns where nobody says others: the variables of the query as strings, and what each row is."""
+        from .row_schema import usual_schema
+        from .source_options import source_options
+
+        # Of both kinds of reading: which one it is to be, Spark does not say here.
+        return usual_schema(source_options(self.options, stream="spool" in self.options).variables())
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """What ``spark.read`` reads with."""
+        from .batch_reader import GsgReader
+
+        return GsgReader(self.options, schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What ``spark.readStream`` reads with."""

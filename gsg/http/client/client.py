@@ -64,6 +64,7 @@ from .door_choice import DoorChoice, urls_of
 from .opening import DEFAULT_URL
 from .peer_connection import ConnectionState, PeerConnection, Token
 from .request_parts import cut_into_requests
+from .row_stream import ClientRowStream, RowReader
 from .subscription import ClientSubscription
 from .topic import ClientTopic, known_topics
 
@@ -196,6 +197,15 @@ class AsyncClient:
                 connection.start_task(made.close())
             raise
         return made.live
+
+    async def stream(
+        self, text: str, reader: RowReader, language: str = "gsg", *, limit: int = LIMIT, max_tokens: int = MAX_TOKENS
+    ) -> ClientRowStream:
+        """A standing query whose rows go to ``reader`` as messages bring them, for who keeps the answer elsewhere; returns when the
+        peer has taken it. Where the peer is lost, the reader is told the whole answer of the next one (row_stream.py)."""
+        made = ClientRowStream(self._connection, reader, text, language, check_limit(limit, MAX_LIMIT), max_tokens)
+        await made.open()
+        return made
 
     def topic(self, name: str) -> ClientTopic:
         """A topic, to publish to and to subscribe to, or a filter such as ``house/+/temp``, to subscribe to (docs/topics.md).
