@@ -95,6 +95,7 @@ ROOMS: dict[str, set[str]] = {
     "simulations/routing": {"simulations/engine", "simulations/drawing"},
     "simulations/dissemination": {"simulations/engine", "simulations/drawing"},
     "simulations/replay": {"simulations/engine", "simulations/workload"},
+    "simulations/streams": {"simulations/workload"},
 }
 """The rooms of each package, and which others of it each may import; files beside the rooms put them together."""
 
