@@ -6,7 +6,8 @@ One peer in a process of its own, and a client that inserts as fast as the peer 
 machine. A row counts once a micro-batch that holds it has been added up. The socket's lines lie ready in memory, so it pays for no
 peer, no publisher, no disk, and keeps no offset that outlives it. Spark's socket source walks through a micro-batch from its
 beginning for each row of it, so that 100,000 lines at once take most of a minute: it is given SOCKET_AHEAD lines ahead of what it
-has read, which suits it best, and begins a micro-batch as soon as the last one is done. Then rows are inserted one at a time: how long until a micro-batch has each.
+has read, which suits it best, and begins a micro-batch as soon as the last one is done. Then rows are inserted one at a time: how
+long until a micro-batch has each.
 """
 
 from __future__ import annotations
@@ -187,9 +188,8 @@ def main() -> None:
         by_line = by_socket(spark, options.rows, Path(folder))
         say(f"{by_line:>10,.0f} rows/s of the socket source")
         live, answer, took = asyncio.run(by_peer(spark, options.rows, options.latencies, Path(folder)))
-        say(
-            f"{live:>10,.0f} rows/s of the source gsg, {live / by_line:.1f} times as many, as they are inserted at one peer, a batch every {EVERY}"
-        )
+        times = f"{live / by_line:.1f} times as many"
+        say(f"{live:>10,.0f} rows/s of the source gsg, {times}, as they are inserted at one peer, a micro-batch every {EVERY}")
         say(f"{answer:>10,.0f} rows/s of an answer, the start of the query included")
         typical, late = median(took) * 1000, sorted(took)[-max(1, len(took) // 20)] * 1000
         say(f"{typical:>10,.0f} ms from the insertion of one row to the end of its micro-batch; 95 % within {late:,.0f}")
