@@ -24,19 +24,8 @@ TUPLE: Final = "tuple"
 MAX_COLUMNS: Final = 255
 """Terms of a tuple."""
 _WHOLE: Final = ("byte", "short", "integer", "long")
-_TAKEN: Final = (
-    *_WHOLE,
-    "string",
-    "char",
-    "varchar",
-    "float",
-    "double",
-    "boolean",
-    "date",
-    "timestamp",
-    "timestamp_ntz",
-    "decimal",
-)
+_MOMENTS: Final = ("date", "timestamp", "timestamp_ntz")
+_TAKEN: Final = (*_WHOLE, *_MOMENTS, "string", "char", "varchar", "float", "double", "boolean", "decimal", "binary")
 _EXPECTED: Final = (
     "expected strings, whole numbers, floats, doubles, booleans, dates, timestamps, decimals or binary, or one column tuple, an "
     "array of one of these"
@@ -55,6 +44,7 @@ class RowShape(NamedTuple):
 def row_shape(schema: StructType, mode: str) -> RowShape:
     """The shape of rows. Raises BadParameter for columns that make no tuple, by name."""
     types = {field.name: field.dataType for field in schema.fields}
+    columns = tuple(field.name for field in schema.fields if field.name != SIGN)
     has_sign = SIGN in types
     if has_sign and mode == EVENTS:
         raise BadParameter(
@@ -62,9 +52,8 @@ def row_shape(schema: StructType, mode: str) -> RowShape:
         )
     if has_sign and types[SIGN].typeName() not in _WHOLE:
         raise BadParameter(f"the column sign has the type {types[SIGN].simpleString()}; expected a whole number, 1 or -1")
-    columns = tuple(name for name in types if name != SIGN)
-    if len(columns) + has_sign != len(schema.fields):
-        raise BadParameter(f"columns of the same name: {', '.join(field.name for field in schema.fields):.200}; expected each once")
+    if len(schema.fields) > len(columns) + 1:
+        raise BadParameter("several columns sign; expected one, or none where all rows come")
     if not 0 < len(columns) <= MAX_COLUMNS:
         raise BadParameter(f"{len(columns)} columns for a tuple; expected 1 to {MAX_COLUMNS}")
     if TUPLE in types and types[TUPLE].typeName() == "array":
@@ -73,8 +62,9 @@ def row_shape(schema: StructType, mode: str) -> RowShape:
             raise BadParameter(f"the columns {others:.200} beside tuple; expected tuple alone, and perhaps sign")
         _check_type(TUPLE, types[TUPLE].elementType)  # type: ignore[attr-defined]  # an array has one
         return RowShape(columns, has_array=True, has_sign=has_sign)
-    for name in columns:
-        _check_type(name, types[name])
+    for field in schema.fields:
+        if field.name != SIGN:
+            _check_type(field.name, field.dataType)
     return RowShape(columns, has_sign=has_sign)
 
 
@@ -98,7 +88,9 @@ class RowReader:
         """The sign and the tuple of each row of the next batch. Raises BadRow at the first that has none."""
         make = self._maker()
         shape = self._shape
-        columns = [batch.column(name).to_pylist() for name in shape.columns]
+        # By place: several columns may have one name.
+        names = batch.schema.names
+        columns = [column.to_pylist() for name, column in zip(names, batch.columns, strict=True) if name != SIGN]
         rows = columns[0] if shape.has_array else zip(*columns, strict=True)
         signs = batch.column(SIGN).to_pylist() if shape.has_sign else [1] * len(batch)
         for sign, row in zip(signs, rows, strict=True):
