@@ -153,12 +153,12 @@ async def test_events_are_told_once_by_a_peer_that_was_started_again(tmp_path: P
 
 @pytest.mark.parametrize("mode", ["facts", "events"])
 async def test_a_quota_slows_a_task_down_and_nothing_is_lost(mode: str) -> None:
-    quotas = Quotas(PEER, Quota(templates=100, tuples_per_s=4_000, bytes_per_s=2**30))
-    names = [f"n{number}" for number in range(11_000)]
+    quotas = Quotas(PEER, Quota(templates=100, tuples_per_s=1_000, bytes_per_s=2**30))
+    names = [f"n{number}" for number in range(5_000)]
     async with door_of(quotas=quotas) as door, gsg.connect(door.url) as client:
         subscription = await client.subscribe(QUERY)
 
-        await write(door.url, batch(names[:6_000]), batch(names[6_000:]), mode=mode)
+        await write(door.url, batch(names[:2_500]), batch(names[2_500:]), mode=mode)
 
         assert {count.name: count.count for count in (await client.report()).peers[0].counts}["quota_refused_clients"] > 0
         found = sorted(await told(subscription, client)) if mode == "events" else await held(client)
