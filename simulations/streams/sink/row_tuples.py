@@ -54,8 +54,9 @@ def row_shape(schema: StructType, mode: str) -> RowShape:
         )
     if has_sign and types[SIGN].typeName() not in _WHOLE:
         raise BadParameter(f"the column sign has the type {types[SIGN].simpleString()}; expected a whole number, 1 or -1")
-    if len(schema.fields) > len(columns) + 1:
-        raise BadParameter("several columns sign; expected one, or none where all rows come")
+    if len(types) < len(schema.fields):
+        # Arrow's columns have names of their own, as Spark hands them on.
+        raise BadParameter(f"columns of the same name: {', '.join(field.name for field in schema.fields):.200}; expected each once")
     if not 0 < len(columns) <= MAX_COLUMNS:
         raise BadParameter(f"{len(columns)} columns for a tuple; expected 1 to {MAX_COLUMNS}")
     if TUPLE in types and types[TUPLE].typeName() == "array":
@@ -64,9 +65,8 @@ def row_shape(schema: StructType, mode: str) -> RowShape:
             raise BadParameter(f"the columns {others:.200} beside tuple; expected tuple alone, and perhaps sign")
         _check_type(TUPLE, types[TUPLE].elementType)  # type: ignore[attr-defined]  # an array has one
         return RowShape(columns, has_array=True, has_sign=has_sign)
-    for field in schema.fields:
-        if field.name != SIGN:
-            _check_type(field.name, field.dataType)
+    for name in columns:
+        _check_type(name, types[name])
     return RowShape(columns, has_sign=has_sign)
 
 
@@ -91,9 +91,8 @@ class RowReader:
         """The tuples of the next batch, and the sign of each where rows have one. Raises BadRow for the first that makes none."""
         from gsg.errors import GsgError
 
-        shape, names, make = self._shape, batch.schema.names, self._maker()
-        # By place: several columns may have one name.
-        columns = [column for name, column in zip(names, batch.columns, strict=True) if name != SIGN]
+        shape, make = self._shape, self._maker()
+        columns = [batch.column(name) for name in shape.columns]
         signs = batch.column(SIGN).to_pylist() if shape.has_sign else None
         try:
             tuples = _tuples_of_arrays(columns[0], make) if shape.has_array else _tuples_of_columns(columns, make)

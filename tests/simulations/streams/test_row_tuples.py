@@ -69,17 +69,9 @@ def test_events_have_no_sign() -> None:
         shape("events", s=TEXT, sign=WHOLE)
 
 
-def test_columns_of_one_name_are_taken_by_their_places() -> None:
-    batch = pa.RecordBatch.from_arrays([pa.array(["a"]), pa.array([1]), pa.array(["b"])], names=["x", "sign", "x"])
-
-    found = row_shape(StructType([StructField("x", TEXT), StructField("sign", WHOLE), StructField("x", TEXT)]), "facts")
-
-    assert RowReader(found, "strings", 0).read(batch) == ([("a", "b")], [1])
-
-
-def test_there_is_one_sign_at_most() -> None:
-    with pytest.raises(BadParameter, match="several columns sign; expected one, or none where all rows come"):
-        row_shape(StructType([StructField("x", TEXT), StructField("sign", WHOLE), StructField("sign", WHOLE)]), "facts")
+def test_columns_of_the_same_name_are_refused() -> None:
+    with pytest.raises(BadParameter, match="columns of the same name: s, s; expected each once"):
+        row_shape(StructType([StructField("s", TEXT), StructField("s", TEXT)]), "facts")
 
 
 def test_each_type_is_the_term_that_a_client_makes_of_its_value() -> None:
