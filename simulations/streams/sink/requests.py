@@ -8,16 +8,16 @@ event is taken for another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from gsg.tuples.sizes import size_bytes
-
 if TYPE_CHECKING:
     from gsg.tuples.terms import Tuple
+
+_encode = msgspec.msgpack.Encoder().encode
 
 WINDOW_ROWS = 10_000
 """Rows of facts of which the last word is looked for together."""
@@ -41,52 +41,58 @@ class EventPart(NamedTuple):
 
     def key(self, place: TaskPlace) -> str:
         """Their name."""
-        said = blake2b(msgspec.msgpack.encode(self.events), digest_size=12).hexdigest()
+        said = blake2b(_encode(self.events), digest_size=12).hexdigest()
         return f"{place.producer}/{place.batch}/{place.partition}/{self.first}/{said}"
 
 
-def last_words(rows: Iterable[tuple[int, Tuple]]) -> tuple[list[Tuple], list[Tuple]]:
-    """The facts that came at last, and those that went, of rows in their order."""
-    signs: dict[Tuple, int] = {}
-    for sign, items in rows:
-        signs[items] = sign
-    come = [items for items, sign in signs.items() if sign > 0]
-    return come, [items for items, sign in signs.items() if sign < 0]
+def last_words(tuples: Sequence[Tuple], signs: Sequence[int] | None) -> tuple[list[Tuple], list[Tuple]]:
+    """The facts that came at last, and those that went, of tuples in their order; without signs all come."""
+    if signs is None:
+        return list(dict.fromkeys(tuples)), []
+    last = dict(zip(tuples, signs, strict=True))
+    return [items for items, sign in last.items() if sign > 0], [items for items, sign in last.items() if sign < 0]
 
 
 def parts_of(tuples: Sequence[Tuple]) -> Iterator[list[Tuple]]:
-    """Tuples cut into requests."""
-    part: list[Tuple] = []
-    filled = 0
-    for items in tuples:
-        part.append(items)
-        filled += size_bytes(items)
-        if len(part) == PART_TUPLES or filled >= PART_BYTES:
+    """Tuples cut into requests: PART_TUPLES in each, or fewer where these have PART_BYTES."""
+    for begin in range(0, len(tuples), PART_TUPLES):
+        part = list(tuples[begin : begin + PART_TUPLES])
+        if len(_encode(part)) < PART_BYTES:
             yield part
-            part, filled = [], 0
-    if part:
-        yield part
+            continue
+        some: list[Tuple] = []
+        filled = 0
+        for items in part:
+            some.append(items)
+            filled += len(_encode(items))
+            if filled >= PART_BYTES:
+                yield some
+                some, filled = [], 0
+        if some:
+            yield some
 
 
 class EventParts:
     """Cuts events into parts as they come."""
 
     def __init__(self) -> None:
-        self._part: list[Tuple] = []
-        self._filled = 0
+        self._waiting: list[Tuple] = []
+        """Fewer than PART_TUPLES, between two calls."""
         self._first = 0
 
-    def add(self, items: Tuple) -> EventPart | None:
-        """One event more; the part that it completes."""
-        self._part.append(items)
-        self._filled += size_bytes(items)
-        return self.rest() if len(self._part) == PART_TUPLES or self._filled >= PART_BYTES else None
+    def add(self, tuples: Sequence[Tuple]) -> Iterator[EventPart]:
+        """More events; the parts that they complete."""
+        self._waiting += tuples
+        whole = len(self._waiting) // PART_TUPLES * PART_TUPLES
+        some, self._waiting = self._waiting[:whole], self._waiting[whole:]
+        return self._parts(some)
 
-    def rest(self) -> EventPart | None:
-        """What is in no part yet, as one."""
-        if not self._part:
-            return None
-        made = EventPart(self._first, self._part)
-        self._first += len(self._part)
-        self._part, self._filled = [], 0
-        return made
+    def rest(self) -> Iterator[EventPart]:
+        """What is in no part yet."""
+        some, self._waiting = self._waiting, []
+        return self._parts(some)
+
+    def _parts(self, tuples: Sequence[Tuple]) -> Iterator[EventPart]:
+        for part in parts_of(tuples):
+            yield EventPart(self._first, part)
+            self._first += len(part)

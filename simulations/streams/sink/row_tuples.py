@@ -1,4 +1,4 @@
-"""Tuples of rows: columns of Arrow in, signed tuples out; a row of which none can be made is named. Pure.
+"""Tuples of rows: columns of Arrow in, tuples and their signs out; a row of which none can be made is named. Pure.
 
 The columns of a row are the terms of its tuple, in their order, or a column ``tuple`` is an array of them; a column ``sign`` says
 whether it comes (1) or goes (-1).
@@ -6,9 +6,9 @@ whether it comes (1) or goes (-1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from ...errors import BadParameter, BadRow
 from .options import EVENTS, STRINGS
@@ -23,20 +23,11 @@ SIGN: Final = "sign"
 TUPLE: Final = "tuple"
 MAX_COLUMNS: Final = 255
 """Terms of a tuple."""
+CHECKED_AT_ONCE: Final = 1_000
+"""Tuples whose length is looked at together."""
 _WHOLE: Final = ("byte", "short", "integer", "long")
-_TAKEN: Final = (
-    *_WHOLE,
-    "string",
-    "char",
-    "varchar",
-    "float",
-    "double",
-    "boolean",
-    "date",
-    "timestamp",
-    "timestamp_ntz",
-    "decimal",
-)
+_MOMENTS: Final = ("date", "timestamp", "timestamp_ntz")
+_TAKEN: Final = (*_WHOLE, *_MOMENTS, "string", "char", "varchar", "float", "double", "boolean", "decimal", "binary")
 _EXPECTED: Final = (
     "expected strings, whole numbers, floats, doubles, booleans, dates, timestamps, decimals or binary, or one column tuple, an "
     "array of one of these"
@@ -55,6 +46,7 @@ class RowShape(NamedTuple):
 def row_shape(schema: StructType, mode: str) -> RowShape:
     """The shape of rows. Raises BadParameter for columns that make no tuple, by name."""
     types = {field.name: field.dataType for field in schema.fields}
+    columns = tuple(field.name for field in schema.fields if field.name != SIGN)
     has_sign = SIGN in types
     if has_sign and mode == EVENTS:
         raise BadParameter(
@@ -62,8 +54,8 @@ def row_shape(schema: StructType, mode: str) -> RowShape:
         )
     if has_sign and types[SIGN].typeName() not in _WHOLE:
         raise BadParameter(f"the column sign has the type {types[SIGN].simpleString()}; expected a whole number, 1 or -1")
-    columns = tuple(name for name in types if name != SIGN)
-    if len(columns) + has_sign != len(schema.fields):
+    if len(types) < len(schema.fields):
+        # Arrow's columns have names of their own, as Spark hands them on.
         raise BadParameter(f"columns of the same name: {', '.join(field.name for field in schema.fields):.200}; expected each once")
     if not 0 < len(columns) <= MAX_COLUMNS:
         raise BadParameter(f"{len(columns)} columns for a tuple; expected 1 to {MAX_COLUMNS}")
@@ -92,73 +84,112 @@ class RowReader:
         self._shape = shape
         self._terms = terms
         self._partition = partition
-        self._number = 0
+        self._rows = 0
+        """Of the batches before."""
 
-    def signed_tuples(self, batch: pa.RecordBatch) -> Iterator[tuple[int, Tuple]]:
-        """The sign and the tuple of each row of the next batch. Raises BadRow at the first that has none."""
-        make = self._maker()
-        shape = self._shape
-        columns = [batch.column(name).to_pylist() for name in shape.columns]
-        rows = columns[0] if shape.has_array else zip(*columns, strict=True)
-        signs = batch.column(SIGN).to_pylist() if shape.has_sign else [1] * len(batch)
-        for sign, row in zip(signs, rows, strict=True):
-            self._number += 1
-            if sign != 1 and sign != -1:
-                raise self._bad(SIGN, f"the sign is {'empty' if sign is None else sign}; expected 1, or -1 for what goes")
-            yield sign, self._tuple(row, make)
+    def read(self, batch: pa.RecordBatch) -> tuple[list[Tuple], list[int] | None]:
+        """The tuples of the next batch, and the sign of each where rows have one. Raises BadRow for the first that makes none."""
+        from gsg.errors import GsgError
+
+        shape, make = self._shape, self._maker()
+        columns = [batch.column(name) for name in shape.columns]
+        signs = batch.column(SIGN).to_pylist() if shape.has_sign else None
+        try:
+            tuples = _tuples_of_arrays(columns[0], make) if shape.has_array else _tuples_of_columns(columns, make)
+            is_sound = signs is None or set(signs) <= {1, -1}
+        except (GsgError, ValueError, TypeError):
+            is_sound, tuples = False, []
+        if not is_sound:
+            # Rows are looked at one by one where one of them is to be named, and only then.
+            self._refuse([column.to_pylist() for column in columns], signs, make)
+        self._rows += len(batch)
+        return tuples, signs
 
     def _maker(self) -> Callable[[object], Term]:
         """What makes a term of a value. It knows the texts of one batch, so that it stays as small as that."""
         from gsg.tuples.terms import term
 
-        if self._terms == STRINGS:
-            return term
-        from ...workload.lines import Fields
-        from ...workload.pieces import Terms
-
         known: dict[str, Term] = {}
-        terms = Terms()
+        if self._terms != STRINGS:
+            from ...workload.lines import Fields
+            from ...workload.pieces import Terms
+
+            terms = Terms()
 
         def make(value: object) -> Term:
-            if type(value) is not str:
-                return term(value)
-            found = known.get(value)
-            if found is None:
-                [found] = terms.of(Fields((value,)))
-                known[value] = found
-            return found
+            if type(value) is str:
+                if self._terms == STRINGS:
+                    return value
+                found = known.get(value)
+                if found is None:
+                    [found] = terms.of(Fields((value,)))
+                    known[value] = found
+                return found
+            # Whatever the time zone of the session: the same moment is the same term.
+            return term(value.astimezone(UTC) if type(value) is datetime and value.tzinfo is not None else value)
 
         return make
 
-    def _tuple(self, row: object, make: Callable[[object], Term]) -> Tuple:
-        from gsg.errors import GsgError
-        from gsg.tuples.sizes import size_bytes
+    def _refuse(self, columns: list[list[object]], signs: list[object] | None, make: Callable[[object], Term]) -> NoReturn:
+        """Raise BadRow for the first row that makes no tuple."""
+        has_array = self._shape.has_array
+        rows: Iterable[Sequence[object] | None] = columns[0] if has_array else zip(*columns, strict=True)  # type: ignore[assignment]  # arrays are
+        for at, row in enumerate(rows):
+            number = self._rows + at + 1
+            if signs is not None and signs[at] not in (1, -1):
+                said = "empty" if signs[at] is None else signs[at]
+                raise self._bad(number, SIGN, f"the sign is {said}; expected 1, or -1 for what goes")
+            if not row or len(row) > MAX_COLUMNS:
+                raise self._bad(number, TUPLE, f"an array of {len(row or ())} terms; expected 1 to {MAX_COLUMNS}")
+            for place, value in enumerate(row):
+                name = f"{TUPLE}[{place}]" if has_array else self._shape.columns[place]
+                if (problem := _problem_of((value,), make)) is not None:
+                    raise self._bad(number, name, problem)
+            if (problem := _problem_of(row, make)) is not None:
+                raise self._bad(number, ", ".join(self._shape.columns)[:80], problem)
+        raise AssertionError("one of them makes none")
 
-        shape = self._shape
-        if not row:
-            raise self._bad(TUPLE, f"the array is empty; expected 1 to {MAX_COLUMNS} terms")
-        items: list[Term] = []
-        values: Sequence[object] = row  # type: ignore[assignment]  # a tuple or a list
-        for at, value in enumerate(values):
-            try:
-                if value is None:
-                    raise BadParameter(
-                        "it is empty, and a tuple has a term at each place; leave such rows out, as df.na.drop() does"
-                    )
-                # Whatever the time zone of the session: the same moment is the same term.
-                is_moment = type(value) is datetime and value.tzinfo is not None
-                items.append(make(value.astimezone(UTC) if is_moment else value))  # type: ignore[attr-defined]  # as just seen
-            except (GsgError, ValueError, BadParameter) as error:
-                name = f"{TUPLE}[{at}]" if shape.has_array else shape.columns[at]
-                raise self._bad(name, str(error)) from None
-        made = tuple(items)
-        if len(made) > MAX_COLUMNS:
-            raise self._bad(TUPLE, f"{len(made)} terms; expected 1 to {MAX_COLUMNS}")
-        try:
-            size_bytes(made)
-        except GsgError as error:
-            raise self._bad(", ".join(shape.columns)[:80], str(error)) from None
-        return made
+    def _bad(self, number: int, column: str, problem: str) -> BadRow:
+        return BadRow(f"row {number} of partition {self._partition}, column {column}: {problem}")
 
-    def _bad(self, column: str, problem: str) -> BadRow:
-        return BadRow(f"row {self._number} of partition {self._partition}, column {column}: {problem}")
+
+def _tuples_of_columns(columns: Sequence[pa.Array], make: Callable[[object], Term]) -> list[Tuple]:
+    """Raises what making a term raises."""
+    from pyarrow.types import is_integer
+
+    made = []
+    for column in columns:
+        values = column.to_pylist()
+        # A whole number of 64 bits is its own term.
+        made.append(values if is_integer(column.type) and not column.null_count else list(map(make, values)))
+    return _checked(list(zip(*made, strict=True)))
+
+
+def _tuples_of_arrays(column: pa.Array, make: Callable[[object], Term]) -> list[Tuple]:
+    """Raises what making a term raises, TypeError for an array that is null, and ValueError for one that is too short or long."""
+    tuples = [tuple(map(make, values)) for values in column.to_pylist()]
+    if not all(0 < len(items) <= MAX_COLUMNS for items in tuples):
+        raise ValueError("too short or too long")
+    return _checked(tuples)
+
+
+def _checked(tuples: list[Tuple]) -> list[Tuple]:
+    """The same. Raises BadTerm where one is too long, or cannot be encoded."""
+    from gsg.tuples.sizes import total_bytes
+
+    for begin in range(0, len(tuples), CHECKED_AT_ONCE):
+        total_bytes(tuples[begin : begin + CHECKED_AT_ONCE])
+    return tuples
+
+
+def _problem_of(values: Sequence[object], make: Callable[[object], Term]) -> str | None:
+    """Why values make no tuple; None where they do."""
+    from gsg.errors import GsgError
+
+    if None in values:
+        return "it is empty, and a tuple has a term at each place; leave such rows out, as df.na.drop() does"
+    try:
+        _checked([tuple(map(make, values))])
+    except (GsgError, ValueError) as error:
+        return str(error)
+    return None

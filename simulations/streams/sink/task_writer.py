@@ -73,14 +73,14 @@ class TaskWriter:
                     for first in range(0, len(batch), WINDOW_ROWS):
                         await write(batch.slice(first, WINDOW_ROWS))
                     self._written.rows += len(batch)
-                if is_events and (rest := self._parts.rest()) is not None:
-                    await self._tell(rest)
+                for part in self._parts.rest():
+                    await self._tell(part)
         except BaseExceptionGroup as failed:
             raise failed.exceptions[0] from None
         return self._written
 
     async def _write_facts(self, batch: pa.RecordBatch) -> None:
-        come, gone = last_words(self._reader.signed_tuples(batch))
+        come, gone = last_words(*self._reader.read(batch))
         async with asyncio.TaskGroup() as requests:
             for sign, tuples in ((1, come), (-1, gone)):
                 for part in parts_of(tuples):
@@ -98,9 +98,9 @@ class TaskWriter:
             self._places.release()
 
     async def _write_events(self, batch: pa.RecordBatch) -> None:
-        for _, items in self._reader.signed_tuples(batch):
-            if (part := self._parts.add(items)) is not None:
-                await self._tell(part)
+        tuples, _ = self._reader.read(batch)
+        for part in self._parts.add(tuples):
+            await self._tell(part)
 
     async def _tell(self, part: EventPart) -> None:
         key = part.key(self._place)

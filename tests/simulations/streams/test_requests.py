@@ -14,10 +14,10 @@ PLACE = TaskPlace("lake", "7", 3)
 rows = st.lists(st.tuples(st.sampled_from([1, -1]), st.tuples(st.integers(0, 5))))
 
 
-def events_in_parts(events: list[Tuple]) -> list[EventPart]:
+def events_in_parts(events: list[Tuple], at_once: int = 10_000) -> list[EventPart]:
     parts = EventParts()
-    made = [parts.add(items) for items in events]
-    return [part for part in (*made, parts.rest()) if part is not None]
+    made = [part for begin in range(0, len(events), at_once) for part in parts.add(events[begin : begin + at_once])]
+    return [*made, *parts.rest()]
 
 
 @given(st.sets(st.tuples(st.integers(0, 5))), rows)
@@ -26,11 +26,15 @@ def test_last_words_leave_what_all_rows_leave_one_after_the_other(before: set[Tu
     for sign, items in said:
         (one_by_one.add if sign > 0 else one_by_one.discard)(items)
 
-    come, gone = last_words(said)
+    come, gone = last_words([items for _, items in said], [sign for sign, _ in said])
 
     assert (before | set(come)) - set(gone) == one_by_one
     assert (before - set(gone)) | set(come) == one_by_one
     assert len(come) + len(gone) == len({items for _, items in said})
+
+
+def test_without_signs_all_facts_come_and_each_once() -> None:
+    assert last_words([("b",), ("a",), ("b",)], None) == ([("b",), ("a",)], [])
 
 
 def test_requests_are_cut_by_number_and_by_bytes() -> None:
@@ -48,6 +52,16 @@ def test_events_are_cut_as_facts_are_and_each_part_says_with_which_row_it_begins
         (2 * PART_TUPLES, 1),
     ]
     assert [len(part.events) for part in events_in_parts([("x" * (PART_BYTES // 4),)] * 9)] == [4, 4, 1]
+
+
+@given(st.lists(st.sampled_from([10, 1_000, PART_BYTES // 3]), max_size=30), st.integers(1, 12))
+def test_where_parts_begin_does_not_depend_on_how_many_rows_come_at_once(sizes: list[int], at_once: int) -> None:
+    events: list[Tuple] = [("x" * size,) for size in sizes]
+
+    parts = events_in_parts(events, at_once)
+
+    assert parts == events_in_parts(events)
+    assert [items for part in parts for items in part.events] == events
 
 
 def test_the_same_events_at_the_same_place_have_the_same_key_and_others_do_not() -> None:

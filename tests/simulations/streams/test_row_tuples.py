@@ -34,7 +34,7 @@ def shape(mode: str = "facts", /, **columns: DataType) -> RowShape:
 
 def tuples(batch: pa.RecordBatch, terms: str = "symbols", *, has_sign: bool = False) -> list[Tuple]:
     columns = tuple(name for name in batch.schema.names if name != "sign")
-    return [items for _, items in RowReader(RowShape(columns, has_sign=has_sign), terms, 0).signed_tuples(batch)]
+    return RowReader(RowShape(columns, has_sign=has_sign), terms, 0).read(batch)[0]
 
 
 def test_columns_are_terms_in_their_order() -> None:
@@ -103,17 +103,13 @@ def test_texts_are_symbols_or_what_n_triples_says_or_strings() -> None:
 def test_signs_say_what_comes_and_what_goes() -> None:
     batch = pa.RecordBatch.from_pydict({"s": ["a", "b"], "sign": [1, -1]})
 
-    found = list(RowReader(RowShape(("s",), has_sign=True), "strings", 0).signed_tuples(batch))
-
-    assert found == [(1, ("a",)), (-1, ("b",))]
+    assert RowReader(RowShape(("s",), has_sign=True), "strings", 0).read(batch) == ([("a",), ("b",)], [1, -1])
 
 
 def test_a_column_tuple_has_tuples_of_different_lengths() -> None:
     batch = pa.RecordBatch.from_pydict({"tuple": [["a"], ["b", "c"]]})
 
-    found = list(RowReader(RowShape(("tuple",), has_array=True), "strings", 0).signed_tuples(batch))
-
-    assert found == [(1, ("a",)), (1, ("b", "c"))]
+    assert RowReader(RowShape(("tuple",), has_array=True), "strings", 0).read(batch) == ([("a",), ("b", "c")], None)
 
 
 @pytest.mark.parametrize(
@@ -127,10 +123,10 @@ def test_a_column_tuple_has_tuples_of_different_lengths() -> None:
         ({"s": ["a", "<a b>"]}, "^row 4 of partition 3, column s: '<a b>' is no term of N-Triples"),
         ({"s": ["a", "b"], "sign": [1, 2]}, "^row 4 of partition 3, column sign: the sign is 2; expected 1, or -1 for what goes"),
         ({"s": ["a", "b"], "sign": [1, None]}, "^row 4 of partition 3, column sign: the sign is empty"),
-        ({"tuple": [["a"], []]}, "^row 4 of partition 3, column tuple: the array is empty; expected 1 to 255 terms"),
-        ({"tuple": [["a"], None]}, "^row 4 of partition 3, column tuple: the array is empty"),
+        ({"tuple": [["a"], []]}, "^row 4 of partition 3, column tuple: an array of 0 terms; expected 1 to 255"),
+        ({"tuple": [["a"], None]}, "^row 4 of partition 3, column tuple: an array of 0 terms"),
         ({"tuple": [["a"], ["b", None]]}, r"^row 4 of partition 3, column tuple\[1\]: it is empty"),
-        ({"tuple": [["a"], ["b"] * 256]}, "^row 4 of partition 3, column tuple: 256 terms; expected 1 to 255"),
+        ({"tuple": [["a"], ["b"] * 256]}, "^row 4 of partition 3, column tuple: an array of 256 terms; expected 1 to 255"),
         ({"s": ["a", "x" * 1_100_000]}, "^row 4 of partition 3, column s: tuple .* has 1100.* bytes; expected at most 1048576"),
     ],
 )
@@ -139,7 +135,7 @@ def test_a_row_that_makes_no_tuple_is_named_with_its_column(columns: dict[str, l
     names = tuple(name for name in columns if name != "sign")
     reader = RowReader(RowShape(names, has_array="tuple" in columns, has_sign="sign" in columns), "symbols", 3)
     first = pa.RecordBatch.from_pydict({name: values[:1] * 2 for name, values in columns.items()})
-    list(reader.signed_tuples(first))
+    reader.read(first)
 
     with pytest.raises(BadRow, match=problem):
-        list(reader.signed_tuples(batch))
+        reader.read(batch)
