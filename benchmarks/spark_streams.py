@@ -47,18 +47,25 @@ class Counted:
     """How many rows micro-batches have had, and the sum of their values."""
 
     def __init__(self) -> None:
-        self.rows = 0
-        self.sum = 0
-        self.batches = 0
+        self._found: dict[int, tuple[int, int]] = {}
+        """By the number of the micro-batch: one that was stopped in the middle is done again."""
         self._changed = threading.Condition()
 
-    def add(self, batch: DataFrame, _: int) -> None:
+    @property
+    def rows(self) -> int:
+        """How many in all."""
+        return sum(rows for rows, _ in self._found.values())
+
+    @property
+    def batches(self) -> int:
+        """In how many micro-batches."""
+        return len(self._found)
+
+    def add(self, batch: DataFrame, number: int) -> None:
         """Add up a micro-batch: each row is looked at."""
         found = batch.selectExpr("count(sensor)", "coalesce(sum(value), 0)").collect()[0]
         with self._changed:
-            self.rows += found[0]
-            self.sum += found[1]
-            self.batches += 1
+            self._found[number] = found[0], found[1]
             self._changed.notify_all()
 
     def wait(self, rows: int) -> None:
@@ -69,8 +76,9 @@ class Counted:
 
     def check(self, rows: int) -> None:
         """Each row once, and the right one."""
-        if (self.rows, self.sum) != (rows, rows * (rows - 1) // 2):
-            raise SystemExit(f"{self.rows:,} rows with the sum {self.sum:,}; expected {rows:,} with {rows * (rows - 1) // 2:,}")
+        total = sum(values for _, values in self._found.values())
+        if (self.rows, total) != (rows, rows * (rows - 1) // 2):
+            raise SystemExit(f"{self.rows:,} rows with the sum {total:,}; expected {rows:,} with {rows * (rows - 1) // 2:,}")
 
 
 def started(
