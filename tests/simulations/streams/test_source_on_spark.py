@@ -88,7 +88,7 @@ def test_a_query_that_is_asked_once_has_the_rows_that_hold(spark: SparkSession, 
     [
         ({"query": "(?x, ^on ?y)"}, 'line 1, column 10: unexpected "?y"; expected "," or ")"'),
         ({"spool": "s3a://bucket/spool"}, "the spool s3a://bucket/spool is on s3a:"),
-        ({"maxRows": "5"}, "unknown option maxrows; expected some of peers, query"),
+        ({"maxRows": "5"}, "unknown option maxrows; expected some of query, language"),
     ],
     ids=["a mistake in the query", "a spool elsewhere", "an option that is none"],
 )
