@@ -15,14 +15,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..errors import NoSpark
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["register"]
 
+OLDEST = (4, 2)
+"""The first PySpark whose sources in Python are told how much to read."""
+
 
 def register(spark: SparkSession) -> None:
-    """Make the format ``gsg`` known to a session, for ``read``, ``readStream``, ``write`` and ``writeStream``. Twice is allowed."""
+    """Make the format ``gsg`` known to a session, for ``read``, ``readStream``, ``write`` and ``writeStream``. Twice is allowed.
+
+    Raises NoSpark for a PySpark that is too old.
+    """
+    import pyspark
+
+    if tuple(map(int, pyspark.__version__.split(".")[:2])) < OLDEST:
+        raise NoSpark(f"PySpark is {pyspark.__version__}; expected 4.2 or newer for the format gsg: pip install 'pyspark>=4.2'")
     from .data_source import GsgDataSource
 
     spark.dataSource.register(GsgDataSource)

@@ -12,6 +12,7 @@ from gsg.errors import GsgError, Overrun, Reconnected, Stale
 from gsg.languages.query import MAX_TOKENS
 from gsg.tuples.terms import Term
 
+from ..errors import BadParameter
 from .columns import ColumnMaker, moment
 from .held_rows import add_up, difference, no_rows
 from .row_schema import check_variables
@@ -47,7 +48,11 @@ class _OnceReader:
 
     def begin(self, variables: tuple[str, ...], reconnected: Reconnected | None) -> None:
         """See RowReader."""
-        check_variables(self._columns, variables)
+        try:
+            check_variables(self._columns, variables)
+        except BadParameter as error:
+            self.told.set_exception(error)
+            return
         self._maker.begin(variables)
         self.batches = []
 

@@ -2,7 +2,7 @@
 
     subscribe ──the whole answer has come──> write the difference to what the spool holds ──> write changes as they come
         ^                                                                                              │
-        └── the client has come to another peer, or there was no room for a while <────────────────────┘
+        └── the client has come to another peer, or there is room again after there was none <─────────┘
 
 The receiver keeps no answer: what the spool adds up to is it. So the start of a query, the restart of a killed one, another peer
 and a spool that was full are one and the same thing to it: the difference between two answers. Events in between may have been
@@ -27,7 +27,7 @@ from gsg.errors import GsgError, Overrun, Reconnected, Stale
 from gsg.languages.query import MAX_TOKENS
 from gsg.tuples.terms import Term
 
-from ..errors import BadSpool, SimulationError
+from ..errors import BadParameter, BadSpool, SimulationError
 from .columns import ColumnMaker, moment
 from .held_rows import add_up, difference, no_rows
 from .row_schema import check_variables
@@ -36,6 +36,7 @@ from .spool import Spool
 
 if TYPE_CHECKING:
     from gsg import AsyncClient
+    from gsg.http.client.row_stream import ClientRowStream
 
 log = logging.getLogger(__name__)
 
@@ -93,9 +94,14 @@ class Receiver:
         self._schema = schema
         self._clock = clock
         self._error: Exception | None = None
+        self._is_up = threading.Event()
+        """Set when there is something to cancel, or the thread is about to end."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
-        self._room = asyncio.Event()
+        self._look = asyncio.Event()
+        """Set when there may be room, or more has come than may wait."""
+        self._inbox: _Inbox | None = None
+        self._stream: ClientRowStream | None = None
         self._told_full = False
         self._thread = threading.Thread(target=self._run, name="gsg receiver", daemon=True)
 
@@ -105,17 +111,27 @@ class Receiver:
         self._thread.start()
 
     def stop(self) -> None:
-        """Leave the peer, write what has come, and end the thread. Stopping twice is allowed."""
+        """Leave the peer and end the thread: what is not written is for the next one to be told. Stopping twice is allowed."""
+        if self._thread.ident is None:
+            return
+        self._is_up.wait()
         with suppress(RuntimeError):  # its loop has ended already
             if self._loop is not None and self._main is not None:
                 self._loop.call_soon_threadsafe(self._main.cancel)
-        if self._thread.ident is not None:
-            self._thread.join()
+        self._thread.join()
 
     def check(self) -> None:
         """Raises what has ended the receiver, if something has."""
         if self._error is not None:
             raise self._error
+
+    def has_begun(self) -> bool:
+        """Whether a peer has told its answer, or the receiver has ended."""
+        return self.answer_end is not None or self.has_ended()
+
+    def has_ended(self) -> bool:
+        """Whether nothing more will come."""
+        return self._error is not None
 
     # --- in its thread --------------------------------------------------------------------------------------------------------
 
@@ -127,27 +143,29 @@ class Receiver:
             # Whoever asks for rows next is told: Spark then ends the query with it.
             self._error = error
         finally:
+            self._is_up.set()
             self._spool.wake()
 
     async def _serve(self) -> None:
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
+        self._is_up.set()
         async with self._options.connect(on_state=lambda state, what: log.info("%s: %s", state.value, what)) as client:
             again = "the stream was stopped, and events in between may have been missed" if self._spool.is_old else ""
             while True:
-                inbox = _Inbox(self._columns, self._options.term_format, self._schema, self._clock)
+                inbox = _Inbox(self._columns, self._options.term_format, self._schema, self._clock, self._look.set)
                 if again:
-                    inbox.put(_Gap(again, at_start=self._spool.is_old and self.answer_end is None))
+                    inbox.put(_Gap(again, at_start=self.answer_end is None))
                 await self._follow(client, inbox)
                 again = "the spool was full for some time, and events in between may have been missed"
-                await self._wait_for_room()
 
     async def _follow(self, client: AsyncClient, inbox: _Inbox) -> None:
         """Write what one subscription tells, until more has come than may wait."""
         options = self._options
-        stream = await client.stream(
+        self._inbox = inbox
+        self._stream = await client.stream(
             options.query, inbox, options.language, limit=UNREAD, max_tokens=options.max_tokens or MAX_TOKENS
         )
-        for warning in stream.warnings:
+        for warning in self._stream.warnings:
             log.warning("the query: %s", warning)
         try:
             while not inbox.is_over:
@@ -156,8 +174,12 @@ class Receiver:
                 await asyncio.sleep(LINGER_S)
                 await self._write(inbox)
         finally:
+            await self._leave()
+
+    async def _leave(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
             await stream.close()
-        await self._write(inbox)
 
     async def _write(self, inbox: _Inbox) -> None:
         while (item := inbox.take()) is not None:
@@ -204,10 +226,13 @@ class Receiver:
     def _look_for_room(self) -> None:
         with suppress(RuntimeError):  # its loop has ended
             if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._room.set)
+                self._loop.call_soon_threadsafe(self._look.set)
 
     async def _wait_for_room(self) -> None:
         while not self._spool.has_room():
+            if self._inbox is not None and self._inbox.is_over:
+                # Nothing of what it would tell is kept: the peer need not tell it.
+                await self._leave()
             if not self._told_full:
                 self._told_full = True
                 log.warning(
@@ -215,27 +240,35 @@ class Receiver:
                     "(this is said once)",
                     self._spool.folder,
                 )
-            self._room.clear()
+            self._look.clear()
             if not self._spool.has_room():
-                await self._room.wait()
+                await self._look.wait()
 
 
 class _Inbox:
     """What a subscription has told and the spool does not have yet, in order: a :class:`gsg.http.client.row_stream.RowReader`."""
 
     def __init__(
-        self, columns: Sequence[tuple[str, str]], term_format: str, schema: pa.Schema, clock: Callable[[], datetime]
+        self,
+        columns: Sequence[tuple[str, str]],
+        term_format: str,
+        schema: pa.Schema,
+        clock: Callable[[], datetime],
+        when_over: Callable[[], object],
     ) -> None:
         self.columns = ColumnMaker(columns, term_format, schema)
         self.is_over = False
         """Whether more has come than may wait: nothing is kept any more."""
         self._names = columns
         self._clock = clock
+        self._when_over = when_over
         self._items: deque[_Item] = deque()
         """Bounded by WAITING_BYTES."""
         self._waiting_bytes = 0
         self._answer: list[pa.RecordBatch] | None = None
         """What has come of an answer that is not complete."""
+        self._has_begun = False
+        """Whether its rows have the variables that Spark asked for."""
         self._news = asyncio.Event()
         self._unfit_told: set[str] = set()
 
@@ -266,7 +299,9 @@ class _Inbox:
         self._items.append(item)
         if isinstance(item, pa.RecordBatch):
             self._waiting_bytes += item.nbytes
-            self.is_over = self._waiting_bytes > WAITING_BYTES
+            if self._waiting_bytes > WAITING_BYTES:
+                self.is_over = True
+                self._when_over()
         self._news.set()
 
     def warn_of_unfit(self) -> None:
@@ -278,15 +313,20 @@ class _Inbox:
 
     def begin(self, variables: tuple[str, ...], reconnected: Reconnected | None) -> None:
         """See RowReader."""
-        check_variables(self._names, variables)
+        try:
+            check_variables(self._names, variables)
+        except BadParameter as error:
+            self.put(_End(error))
+            return
         self.columns.begin(variables)
+        self._has_begun = True
         self._answer = []
         if reconnected is not None:
             self.put(_Gap(str(reconnected)))
 
     def receive_rows(self, signs: list[int], values: list[tuple[Term | None, ...]]) -> None:
         """See RowReader."""
-        if not self.is_over:
+        if self._has_begun and not self.is_over:
             batch = self.columns.batch(signs, values, self._clock())
             if self._answer is None:
                 self.put(batch)

@@ -115,16 +115,16 @@ def spool_folder(text: str) -> Path:
     if not text.strip():
         raise BadParameter(
             'the option spool is missing; expected a folder that all machines of the cluster see, such as .option("spool", '
-            '"/mnt/shared/on.spool"): what is received waits there until Spark has it, and a restart goes on from there. Spark does '
-            "not tell a source of its checkpoint, so name a folder beside it, one for each stream"
+            '"/mnt/shared/on.spool"): what is received waits there until Spark has it, and a restart goes on from there. Spark '
+            "does not tell a source of its checkpoint, so name a folder beside it, one for each stream"
         )
     parts = urlsplit(text)
     if parts.scheme == "file" and parts.netloc in ("", "localhost"):
         text = unquote(parts.path)
     elif "://" in text or parts.scheme in ("dbfs", "hdfs", "s3", "s3a", "gs", "abfss", "file"):
         raise BadParameter(
-            f"the spool {text} is on {parts.scheme}:, where files cannot be synchronised and renamed as a spool needs it; expected a "
-            "path of a disk or of a mounted folder, such as /mnt/shared/on.spool"
+            f"the spool {text} is on {parts.scheme}:, where files cannot be synchronised and renamed as a spool needs it; expected "
+            "a path of a disk or of a mounted folder, such as /mnt/shared/on.spool"
         )
     return Path(text).expanduser().absolute()
 
@@ -169,6 +169,4 @@ def _read_token(file: Path) -> str:
         return file.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadParameter(
-            f"the token in {file} cannot be read: {(why or '').lower()}; expected a file of the token alone"
-        ) from None
+        raise BadParameter(f"{file} cannot be read: {(why or '').lower()}; expected a file with the token alone") from None

@@ -59,6 +59,7 @@ class Spool:
         schema: pa.Schema,
         *,
         limit_bytes: int = LIMIT_BYTES,
+        fold_files: int = FOLD_FILES,
         disk: Disk | None = None,
     ) -> None:
         self.folder = folder
@@ -71,6 +72,7 @@ class Spool:
         self._about = about
         self._schema = schema
         self._limit_bytes = limit_bytes
+        self._fold_files = fold_files
         self._disk = Disk() if disk is None else disk
         self._changed = threading.Condition()
         """Held for what follows; told when there is more to read."""
@@ -111,14 +113,14 @@ class Spool:
         with self._changed:
             return self._end()
 
-    def wait_beyond(self, position: int, timeout_s: float) -> int:
-        """Wait for a row behind a position, so long at most; returns :attr:`end`."""
+    def wait_beyond(self, position: int, timeout_s: float, or_else: Callable[[], bool]) -> int:
+        """Wait for a row behind a position, or something else, so long at most; returns :attr:`end`."""
         with self._changed:
-            self._changed.wait_for(lambda: self._end() > position, timeout_s)
+            self._changed.wait_for(lambda: self._end() > position or or_else(), timeout_s)
             return self._end()
 
     def wake(self) -> None:
-        """Let whoever waits look again."""
+        """Let whoever waits look whether something else is so."""
         with self._changed:
             self._changed.notify_all()
 
@@ -164,7 +166,7 @@ class Spool:
         self.mark_read(position)
         with self._changed:
             done = [one for one in self._segments if one.end <= position]
-        if len(done) >= FOLD_FILES or sum(one.size_bytes for one in done) >= max(FOLD_BYTES, self._held_bytes):
+        if len(done) >= self._fold_files or sum(one.size_bytes for one in done) >= max(FOLD_BYTES, self._held_bytes):
             self._fold(done)
 
     def held(self) -> pa.Table:
@@ -232,7 +234,7 @@ class Spool:
         try:
             said = json.loads(path.read_bytes())
             self.number = str(said.pop("number"))
-        except (ValueError, KeyError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise BadSpool(f"{path} is damaged; expected it as it was written: {AGAIN}") from None
         for key, value in {"format": _FORMAT, **self._about}.items():
             if said.get(key) != value:

@@ -7,7 +7,7 @@ rows, so an offset is one number: the position of the last row, beside the numbe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,9 +49,13 @@ class RowsOfSegments(InputPartition):
 
 
 class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads a standing query. Made by Spark, at most places without being used: nothing is opened before Spark asks for it."""
+    """Reads a standing query. Made by Spark, at most places without being used: nothing is opened before Spark asks for it.
 
-    def __init__(self, given: Mapping[str, str], schema: StructType) -> None:
+    ``make_spool`` is for tests, whose disk stops working.
+    """
+
+    def __init__(self, given: Mapping[str, str], schema: StructType, *, make_spool: Callable[..., Spool] | None = None) -> None:
+        self._make_spool = make_spool
         self._options: SourceOptions = source_options(given, stream=True)
         self._schema = schema
         self._columns = variables_of(schema)
@@ -82,12 +86,13 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         receiver = self._received()
         receiver.check()
         if self._target is None:
-            end = spool.wait_beyond(begin, PATIENCE_S if receiver.answer_end is not None else FIRST_S)
+            spool.wait_beyond(begin, FIRST_S, receiver.has_begun)
+            end = spool.wait_beyond(begin, PATIENCE_S, receiver.has_ended)
             receiver.check()
         elif begin >= self._target:
             return start
         else:
-            while (end := spool.wait_beyond(begin, PATIENCE_S)) <= begin:
+            while (end := spool.wait_beyond(begin, PATIENCE_S, receiver.has_ended)) <= begin:
                 receiver.check()
             end = min(end, self._target)
         if isinstance(limit, ReadMaxRows):
@@ -98,8 +103,8 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """What is available now is all that was received, and the answer of the peer as it is when this is called."""
         spool, receiver = self._opened(), self._received()
         while receiver.answer_end is None:
+            spool.wait_beyond(spool.end, PATIENCE_S, receiver.has_begun)
             receiver.check()
-            spool.wait_beyond(spool.end, PATIENCE_S)
         self._target = receiver.answer_end
 
     def reportLatestOffset(self) -> Offset | None:
@@ -145,6 +150,7 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if self._spool is None:
             from .spool import LIMIT_BYTES, Spool
 
+            make = self._make_spool or Spool
             options = self._options
             assert options.spool is not None, "a stream's options have one"
             about = {
@@ -154,7 +160,7 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 "termFormat": options.term_format,
             }
             limit_bytes = options.max_spool_bytes or LIMIT_BYTES
-            made = Spool(options.spool, about, segment_schema(self._columns), limit_bytes=limit_bytes)
+            made = make(options.spool, about, segment_schema(self._columns), limit_bytes=limit_bytes)
             made.open()
             self._spool = made
         return self._spool

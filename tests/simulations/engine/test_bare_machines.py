@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from pyspark.sql.types import IntegerType, StringType, StructType
 
 from simulations.engine.packaging import DRIVER, EXECUTORS, write_package
+from simulations.streams.columns import ColumnMaker
+from simulations.streams.row_schema import segment_schema
+from simulations.streams.stream_reader import GsgStreamReader
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -50,6 +56,14 @@ from simulations.dissemination.runs import experiment as dissemination
 
 for sweep in dissemination(DisseminationRequest(agents=(60,), views=(5,), settle=3, rounds=3, runs=1)).sweeps.values():
     assert list(sweep.play(sweep.cases[0]))
+"""
+READ = """
+import pickle
+import sys
+from pathlib import Path
+
+reader, partition = pickle.loads(Path(sys.argv[1]).read_bytes())
+assert [row for batch in reader.read(partition) for row in batch.to_pylist()] == [{"x": "a", "sign": 1}, {"x": "b", "sign": -1}]
 """
 DRIVE = """
 import sys
@@ -97,6 +111,23 @@ def run_with(packages: Sequence[str], program: str, tmp_path: Path, *arguments: 
 @pytest.mark.parametrize("program", [COUNT, LOOK_UP, LOSE, SPREAD], ids=["load-balance", "routing", "churn", "dissemination"])
 def test_executors_need_what_is_named_for_them(program: str, tmp_path: Path) -> None:
     ran = run_with(EXECUTORS, program, tmp_path)
+
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_executors_read_the_rows_of_a_stream_with_what_spark_itself_needs(tmp_path: Path) -> None:
+    schema = StructType().add("x", StringType()).add("sign", IntegerType())
+    options = {"peers": "http://127.0.0.1:1", "query": "(?x)", "spool": str(tmp_path / "spool")}
+    reader = GsgStreamReader(options, schema)
+    start = reader.initialOffset()
+    maker = ColumnMaker([("x", "string")], "plain", segment_schema([("x", "string")]))
+    maker.begin(("x",))
+    reader._opened().append([maker.batch([1, -1], [("a",), ("b",)], datetime.now(UTC))])
+    [partition] = reader.partitions(start, start | {"position": 2})
+    reader.stop()
+    (tmp_path / "task").write_bytes(pickle.dumps((reader, partition)))
+
+    ran = run_with([*EXECUTORS, "pyspark"], READ, tmp_path, str(tmp_path / "task"))
 
     assert (ran.returncode, ran.stderr) == (0, "")
 
