@@ -26,7 +26,7 @@ def answer_of(options: SourceOptions, columns: Sequence[tuple[str, str]], schema
 
 async def _ask(options: SourceOptions, columns: Sequence[tuple[str, str]], schema: pa.Schema) -> list[pa.RecordBatch]:
     reader = _OnceReader(columns, options.term_format, schema)
-    async with options.connect() as client:
+    async with options.access.client_of_any(lambda *_: None) as client:
         await client.stream(options.query, reader, options.language, max_tokens=options.max_tokens or MAX_TOKENS)
         await reader.told
     nothing = no_rows(schema)

@@ -149,7 +149,7 @@ class Receiver:
     async def _serve(self) -> None:
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
         self._is_up.set()
-        async with self._options.connect(on_state=lambda state, what: log.info("%s: %s", state.value, what)) as client:
+        async with self._options.access.client_of_any(lambda state, what: log.info("%s: %s", state.value, what)) as client:
             again = "the stream was stopped, and events in between may have been missed" if self._spool.is_old else ""
             while True:
                 inbox = _Inbox(self._columns, self._options.term_format, self._schema, self._clock, self._look.set)

@@ -6,21 +6,16 @@ Spark hands options over as texts and does not look at case.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from ..errors import BadParameter
-
-if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
-    from gsg import AsyncClient
+from .peer_access import OPTIONS, PeerAccess, peer_access
 
 OF_STREAM = ("spool", "maxRowsPerBatch", "maxSpoolBytes", "onGap")
-OF_QUERY = ("peers", "query", "language", "termFormat", "maxTokens", "tokenFile", "caFile", "certFile", "keyFile")
+OF_QUERY = ("query", "language", "termFormat", "maxTokens", *OPTIONS)
 OF_SPARK = ("path",)
 """What Spark adds by itself: load("...") is refused with the other options in mind."""
 
@@ -32,15 +27,11 @@ ON_GAP = ("warn", "row", "fail")
 class SourceOptions:
     """What somebody wants to read. Made by :func:`source_options`."""
 
-    peers: str
+    access: PeerAccess
     query: str
     language: str = "gsg"
     term_format: str = "plain"
     max_tokens: int | None = None
-    token_file: Path | None = None
-    ca_file: Path | None = None
-    cert_file: Path | None = None
-    key_file: Path | None = None
     spool: Path | None = None
     max_rows: int | None = None
     """Rows of a micro-batch at most."""
@@ -57,29 +48,6 @@ class SourceOptions:
         except LocalError as error:
             raise BadParameter(f"the option query: {error}") from None
 
-    def connect(self, **more: Any) -> AbstractAsyncContextManager[AsyncClient]:  # Any: as in gsg.connect
-        """A client of one of the peers. Raises BadParameter for files that cannot be read."""
-        import gsg
-        from gsg.errors import LocalError
-
-        try:
-            tls = None
-            if (self.ca_file, self.cert_file, self.key_file) != (None, None, None):
-                from gsg.doors.tls import client_context
-
-                tls = client_context(self.ca_file, self.cert_file, self.key_file)
-            return gsg.connect(self.peers, tls=tls, token=self._token(), **more)
-        except LocalError as error:
-            raise BadParameter(str(error)) from None
-
-    def _token(self) -> Callable[[], str] | None:
-        """What reads the file of the token anew each time: another one may have taken its place."""
-        file = self.token_file
-        if file is None:
-            return None
-        _read_token(file)
-        return lambda: _read_token(file)
-
 
 def source_options(given: Mapping[str, str], *, stream: bool) -> SourceOptions:
     """What options of a stream, or of a query that is asked once, mean. Raises BadParameter."""
@@ -88,21 +56,14 @@ def source_options(given: Mapping[str, str], *, stream: bool) -> SourceOptions:
     for name in options:
         if name not in known:
             _refuse(name, known, stream=stream)
-    for name in ("peers", "query"):
-        if not options.get(name, "").strip():
-            example = "http://127.0.0.1:8470" if name == "peers" else "(?x, ^on, ?y)"
-            raise BadParameter(f'the option {name} is missing; expected one such as .option("{name}", "{example}")')
+    if not options.get("query", "").strip():
+        raise BadParameter('the option query is missing; expected one such as .option("query", "(?x, ^on, ?y)")')
     return SourceOptions(
-        # A peer's door is said as ws:// too, where somebody thinks of the WebSocket that it becomes.
-        peers=",".join(_as_http(url.strip()) for url in options["peers"].split(",")),
+        access=peer_access(options),
         query=options["query"],
         language=_choice(options, "language", ("gsg", "sparql")),
         term_format=_choice(options, "termFormat", ("plain", "n3")),
         max_tokens=_number(options, "maxTokens"),
-        token_file=_file(options, "tokenFile"),
-        ca_file=_file(options, "caFile"),
-        cert_file=_file(options, "certFile"),
-        key_file=_file(options, "keyFile"),
         spool=spool_folder(options.get("spool", "")) if stream else None,
         max_rows=_number(options, "maxRowsPerBatch"),
         max_spool_bytes=_number(options, "maxSpoolBytes"),
@@ -139,10 +100,6 @@ def _refuse(name: str, known: Mapping[str, str], *, stream: bool) -> None:
     raise BadParameter(f"unknown option {name}; expected some of {', '.join(known.values())}{hint}")
 
 
-def _as_http(url: str) -> str:
-    return "http" + url[2:] if url.startswith(("ws://", "wss://")) else url
-
-
 def _choice(options: Mapping[str, str], name: str, known: tuple[str, ...]) -> str:
     said = options.get(name.lower(), known[0])
     if said.lower() not in known:
@@ -157,16 +114,3 @@ def _number(options: Mapping[str, str], name: str) -> int | None:
     if not (said.isascii() and said.isdigit() and int(said[:19]) > 0 and len(said) < 20):
         raise BadParameter(f"the option {name} is {said!r:.80}; expected a whole number from 1")
     return int(said)
-
-
-def _file(options: Mapping[str, str], name: str) -> Path | None:
-    said = options.get(name.lower())
-    return None if said is None else Path(said).expanduser().absolute()
-
-
-def _read_token(file: Path) -> str:
-    try:
-        return file.read_text("utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadParameter(f"{file} cannot be read: {(why or '').lower()}; expected a file with the token alone") from None

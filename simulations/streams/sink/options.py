@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...errors import BadParameter
-from .peer_access import OPTIONS, PeerAccess, peer_access
+from ..peer_access import OPTIONS, PeerAccess, peer_access
 
 FACTS: Final = "facts"
 EVENTS: Final = "events"

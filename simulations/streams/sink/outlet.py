@@ -23,7 +23,7 @@ from gsg.errors import GsgError, LocalError, PeerUnreachable, Refused, RemoteErr
 from gsg.http.client.door_choice import pause_s
 
 from ...errors import NotTaken
-from .peer_access import PeerAccess
+from ..peer_access import PeerAccess
 from .peer_turns import PeerTurns
 
 LONGEST_PAUSE_S = 5.0

@@ -52,7 +52,7 @@ def follow(url: str, folder: Path, *, remote: bool, until_done: bool) -> None:
     """Follow the peer until this is killed; or until all is there, and write down what the lake has."""
     spark = spark_of(remote=remote)
     register(spark)
-    options = {"peers": url, "query": QUERY, "spool": str(folder / "spool"), "maxRowsPerBatch": "500"}
+    options = {"peers": url, "query": QUERY, "spool": str(folder / "spool"), "maxRowsPerBatch": "2000"}
     rows = spark.readStream.format("gsg").options(**options).load()
     query = rows.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = query.option("path", str(folder / "lake"))
@@ -88,7 +88,7 @@ async def soak(kills: int, seed: int, *, remote: bool) -> None:
                     await client.insert(come)
                     facts = facts - goes | come
                     changes += len(goes) + len(come)
-                    await asyncio.sleep(0.02)
+                    await asyncio.sleep(0.2)
                 os.killpg(spark.pid, signal.SIGKILL)
                 spark.wait()
                 batches = offsets_in(offsets) - before

@@ -11,8 +11,8 @@ from scripted_peer import Answer, ScriptedPeer, scripted
 from gsg import AsyncClient, Symbol
 from gsg.http.protocol import Done, Failed, Reply, Request
 from simulations.errors import NotTaken
+from simulations.streams.peer_access import PeerAccess
 from simulations.streams.sink.outlet import Outlet
-from simulations.streams.sink.peer_access import PeerAccess
 from simulations.streams.sink.peer_turns import PeerTurns
 
 pytestmark = pytest.mark.waits

@@ -26,7 +26,7 @@ def test_options_that_are_not_said_have_their_usual_values() -> None:
 def test_names_of_options_are_not_told_apart_by_case_and_doors_may_be_said_as_websockets() -> None:
     options = source_options(GIVEN | {"PEERS": "ws://a:1, wss://b:2", "maxrowsperbatch": "50"}, stream=True)
 
-    assert (options.peers, options.max_rows) == ("http://a:1,https://b:2", 50)
+    assert (options.access.urls, options.max_rows) == (("http://a:1", "https://b:2"), 50)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_mistake_in_the_query_is_told_with_its_place() -> None:
 def test_a_file_of_the_token_that_is_not_there_is_told(tmp_path: Path) -> None:
     options = source_options(GIVEN | {"tokenFile": str(tmp_path / "none")}, stream=True)
 
-    with pytest.raises(BadParameter, match="none cannot be read: no such file or directory; expected a file with the token alone"):
-        options.connect()
+    with pytest.raises(BadParameter, match="none cannot be read: no such file or directory; expected a file of the token alone"):
+        options.access.client_of_any(print)
 
 
 def test_a_spool_may_be_said_as_a_url_of_a_file() -> None:

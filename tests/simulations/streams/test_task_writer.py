@@ -15,8 +15,8 @@ from gsg import AsyncClient, LiveSubscription, Peer, Symbol
 from gsg.http.door import HttpDoor
 from gsg.quotas import PEER, Quota, Quotas
 from simulations.errors import BadRow
+from simulations.streams.peer_access import PeerAccess
 from simulations.streams.sink.outlet import Outlet
-from simulations.streams.sink.peer_access import PeerAccess
 from simulations.streams.sink.peer_turns import PeerTurns
 from simulations.streams.sink.requests import TaskPlace
 from simulations.streams.sink.row_tuples import RowReader, RowShape

@@ -1,21 +1,21 @@
-"""How tasks of Spark come to peers: their doors, the token that is shown there, and whom to trust; as options say it.
+"""How the driver and the tasks of Spark come to peers: doors, the token that is shown there, and whom to trust; as options say it.
 
 It travels to executors as it is, so it holds names of files, which are read where a connection is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import BadParameter
+from ..errors import BadParameter
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from gsg import AsyncClient
+    from gsg import AsyncClient, ConnectionState
 
 OPTIONS = ("peers", "tokenFile", "caFile", "certFile", "keyFile")
 """The options that say it."""
@@ -34,11 +34,23 @@ class PeerAccess:
 
     def client(self, url: str) -> AsyncClient:
         """A client of one of them, which ends where its peer is lost. Raises BadParameter for files that cannot be read."""
+        return self._client([url], reconnect=False, on_state=lambda *_: None)
+
+    def client_of_any(self, on_state: Callable[[ConnectionState, str], object]) -> AsyncClient:
+        """A client of the first of them that answers, and of others when that is lost. Raises BadParameter as :meth:`client`."""
+        return self._client(self.urls, reconnect=True, on_state=on_state)
+
+    def _client(self, urls: Sequence[str], *, reconnect: bool, on_state: Callable[[ConnectionState, str], object]) -> AsyncClient:
         from gsg import AsyncClient
         from gsg.errors import LocalError
 
+        token: Callable[[], str] | None = None
+        if self.token_file is not None:
+            self._token()
+            # Read anew each time: another one may have taken its place.
+            token = self._token
         try:
-            return AsyncClient(url, reconnect=False, tls=self._tls(), token=self._token(), on_state=lambda *_: None)
+            return AsyncClient(urls, reconnect=reconnect, tls=self._tls(), token=token, on_state=on_state)
         except LocalError as error:
             raise BadParameter(str(error)) from None
 
@@ -49,16 +61,15 @@ class PeerAccess:
 
         return client_context(self.ca_file, self.cert_file, self.key_file)
 
-    def _token(self) -> str | None:
-        if self.token_file is None:
-            return None
+    def _token(self) -> str:
+        assert self.token_file is not None, "asked for where there is one"
         try:
             return self.token_file.read_text("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise BadParameter(
                 f"the token in {self.token_file} cannot be read: {(why or '').lower()}; expected a file of the token alone, on all "
-                "machines that write"
+                "machines that connect"
             ) from None
 
 
