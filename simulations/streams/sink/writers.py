@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructType
 
-    from .requests import TaskPlace
-
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 """Under which Spark tells its tasks of which streaming query they are, and of which batch; also those of a foreachBatch."""
 
@@ -45,6 +43,15 @@ class _Plan:
 
     def write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """What a task does."""
+        try:
+            return self._write(batches)
+        except ModuleNotFoundError as error:
+            raise NotTaken(
+                f"this machine has no package {error.name}, by which rows are written to peers; install what docs/sink.md names on "
+                "all machines of the cluster"
+            ) from None
+
+    def _write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         from pyspark import TaskContext
 
         from .requests import TaskPlace
@@ -55,7 +62,7 @@ class _Plan:
             raise NotTaken("the sink gsg was asked to write outside of a task of Spark; expected df.write or df.writeStream")
         query, batch = task.getLocalProperty(_QUERY), task.getLocalProperty(_BATCH)
         producer = self.options.producer or query or self.job
-        place: TaskPlace = TaskPlace(producer, "" if batch is None else batch, task.partitionId())
+        place = TaskPlace(producer, "" if batch is None else batch, task.partitionId())
         return write_task(batches, self.options, self.shape, place)
 
 

@@ -43,7 +43,7 @@ def test_a_key_with_other_events_is_refused() -> None:
     keys = EventKeys()
     keys.remember(asked("a"))
 
-    with pytest.raises(LocalError, match="^the key of these events was used for others, which were told; expected"):
+    with pytest.raises(LocalError, match=r"^the key of these events was used for others, which were told; expected"):
         keys.find(asked("a", events=[("bell", Symbol("broke"))]))
 
 
