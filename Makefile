@@ -95,6 +95,8 @@ soak: $(STAMP) ## random queries and histories, like queries together and alone,
 		tests/gsg/channels/temporal/test_temporal_equivalence.py
 	$(BIN)/python -m benchmarks.films --peers 8
 	$(BIN)/python tests/simulations/simulations_soak.py --every 4
+	$(BIN)/python tests/simulations/streams/streams_soak.py
+	$(BIN)/python tests/simulations/streams/streams_soak.py --remote --kills 5
 	$(BIN)/python -m benchmarks.prediction --every 4
 
 bench: $(STAMP) ## the matcher beside CLIPS, py_rete and pyoxigraph, all film data through eight peers, Pedro's door (minutes)

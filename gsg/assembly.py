@@ -30,6 +30,7 @@ from .monitoring.vocabulary import OwnVocabulary
 from .placement.holders import Holders
 from .placement.responsibility import Responsibility
 from .placement.rules import Anchor
+from .publisher.keyed_events import KeyedEvents
 from .publisher.publisher import Publisher
 from .publisher.quenching import Interests
 from .quotas import Quotas
@@ -116,7 +117,8 @@ class Parts:
 
         self.interests = Interests(holders, exchange, rendezvous.conditions, responsibility, start_task)
         self.leases = InterestLeases(rendezvous.conditions, holders, responsibility, start_task)
-        self.publisher = Publisher(contact.id, holders, exchange, self.interests, clock)
+        keyed = KeyedEvents(None if disk.book is None else disk.book.parent)
+        self.publisher = Publisher(contact.id, holders, exchange, self.interests, clock, keyed=keyed, wall_clock=wall_clock)
         self.local_events = LocalEvents(
             self.interests, exchange.own, self.publisher, rendezvous, self.subscriber, responsibility, delivery.send
         )

@@ -2,9 +2,12 @@
 
     SimulationError
     ├── BadParameter        a run that was asked for makes no sense
+    ├── BadRow              a row that was to be written makes no tuple
+    ├── BadSpool            what a stream has kept on a disk is not there, damaged, in use, or of another stream
     ├── BadWorkload         a file of tuples or subscriptions cannot be read
     ├── JobFailed           Spark began, and gave up
-    └── NoSpark             Spark, or the Java that it needs, is not there
+    ├── NoSpark             Spark, or the Java that it needs, is not there
+    └── NotTaken            peers did not take what a task wrote
 
 Messages are of one line, and say what was expected.
 """
@@ -18,6 +21,18 @@ class SimulationError(Exception):
 
 class BadParameter(SimulationError):
     """A number, name or combination that no run can have."""
+
+
+class BadRow(SimulationError):
+    """A row that was to be written to peers, of which no tuple can be made; the message says which, and why."""
+
+
+class NotTaken(SimulationError):
+    """What a task of Spark wrote was not taken by peers in time, or will not be."""
+
+
+class BadSpool(SimulationError):
+    """The folder in which a stream keeps what it has received cannot be used."""
 
 
 class BadWorkload(SimulationError):

@@ -102,6 +102,7 @@ ROOMS: dict[str, set[str]] = {
         "simulations/routing",
         "simulations/drawing",
     },
+    "simulations/streams": {"simulations/workload"},
 }
 """The rooms of each package, and which others of it each may import; files beside the rooms put them together."""
 

@@ -107,6 +107,8 @@ class Described(NamedTuple):
     """What it says otherwise, by media type."""
     roles: str = ""
     """Which role it takes when, where that depends on what is sent, and the operation's own role is None."""
+    headers: Mapping[str, str] = {}
+    """Of its request, what each is for; it may be left out."""
 
 
 MISSING: Final = object()

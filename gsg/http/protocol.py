@@ -83,7 +83,9 @@ class Retract(Publishing, tag=2, frozen=True):
 
 
 class Notify(Publishing, tag=3, frozen=True):
-    """Events."""
+    """Events. ``key`` names them: a request that is made again under it is acknowledged, and not told again (docs/protocol.md)."""
+
+    key: str | None = None
 
 
 class Subscribe(_Message, tag=4, frozen=True):

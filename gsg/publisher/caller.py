@@ -16,6 +16,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TypeVar
 
 from ..background import in_turns
+from ..errors import LocalError
+from ..storage.event_keys import record_of
 from ..tuples import terms as model
 from ..tuples.audiences import Audience
 from ..tuples.sizes import parts, total_bytes
@@ -56,15 +58,34 @@ class Caller:
 
         return sum(await self._publish(tuples, send, publisher, kind_of(sign)))
 
-    async def events(self, tuples: Iterable[Iterable[object]], audience: Audience | None = None) -> int:
-        """Events, in order; returns how many. Raises as :meth:`facts`."""
+    async def events(
+        self, tuples: Iterable[Iterable[object]], audience: Audience | None = None, *, key: str | None = None, owner: str = ""
+    ) -> int:
+        """Events, in order; returns how many. ``key`` names them, PART_TUPLES at most: where ``owner``, a client, had them told
+        under it before, nothing is told again (keyed_events.py).
+
+        Raises as :meth:`facts`, and LocalError for what is no key, for more events with one, or for others than before.
+        """
         publisher = self._publisher()
+        if key is not None:
+            return await self._events_once(publisher, tuples, audience, key, owner)
 
         async def send(part: Sequence[Tuple], span: Span | None) -> int:
             await publisher.events([(items, None) for items in part], audience=audience, span=span)
             return len(part)
 
         return sum(await self._publish(tuples, send, publisher, EVENT))
+
+    async def _events_once(
+        self, publisher: Publisher, tuples: Iterable[Iterable[object]], audience: Audience | None, key: str, owner: str
+    ) -> int:
+        said = tuples if isinstance(tuples, Sequence) else list(tuples)
+        if len(said) > PART_TUPLES:
+            raise LocalError(f"{len(said):,} events with one key; expected at most {PART_TUPLES:,}: cut them, each part with a key")
+        facts = [model.fact(items) for items in said]
+        total_bytes(facts)
+        asked = record_of(owner, key, facts, audience, publisher.wall_clock())
+        return await publisher.keyed.publish(asked, lambda: self.events(facts, audience))
 
     async def _publish(
         self,

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby, islice
-from time import perf_counter
+from time import perf_counter, time
 from typing import TypeAlias
 
 from dht.liveness.late_timers import Timer
@@ -35,6 +35,7 @@ from ..wire.status_messages import Count
 from ..wire.trace_context import EVENT, NO_SPANS, Span, Spans, kind_of
 from .batches import Again, Batch, Events, Facts, SendRecord
 from .coalescing import Coalescing
+from .keyed_events import KeyedEvents
 from .parcels import Parcel, Places, cut, sizes_of
 from .quenching import SILENT_S, Interests
 from .resending import KEPT_S, NOTICED_S, Said
@@ -55,9 +56,20 @@ InFlight: TypeAlias = tuple[Parcel, PeerLink, "asyncio.Future[Answer]"]
 
 
 class Publisher:
-    """Publishes for one peer. ``clock`` is the peer's clock of changes."""
+    """Publishes for one peer. ``clock`` is the peer's clock of changes, ``keyed`` has the keys of its clients' events, and
+    ``wall_clock`` says when one came."""
 
-    def __init__(self, own_id: bytes, holders: Holders, exchange: Exchange, interests: Interests, clock: HybridClock) -> None:
+    def __init__(
+        self,
+        own_id: bytes,
+        holders: Holders,
+        exchange: Exchange,
+        interests: Interests,
+        clock: HybridClock,
+        *,
+        keyed: KeyedEvents | None = None,
+        wall_clock: Callable[[], float] = time,
+    ) -> None:
         self.record = SendRecord(own_id, holders, clock)
         self._clock = clock
         self._holders = holders
@@ -68,6 +80,8 @@ class Publisher:
         self._coalescing = Coalescing(self._turns, self.record, self._carry_out)
         self._again: list[Said] = []
         """What is to be sent once more, before anything else. Limit: that of what is kept of late."""
+        self.keyed = KeyedEvents() if keyed is None else keyed
+        self.wall_clock = wall_clock
         self.published = 0
         """Tuples that were acknowledged, since the start."""
         self.on_facts: Callable[[int, Sequence[Tuple]], None] | None = None

@@ -14,7 +14,7 @@ from ssl import SSLContext
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from ...errors import PeerMisbehaved, Refused
+from ...errors import LocalError, PeerMisbehaved, Refused
 from ...explain.explanations import HeldKey, Holding, Plan, Why, WhyNot
 from ...explain.network_view import NetworkView
 from ...explain.tuple_route import TupleRoute
@@ -30,7 +30,9 @@ from ...tuples.audiences import audience_of
 from ...tuples.features import Key
 from ...tuples.terms import Tuple
 from ..protocol import (
+    BYTES_PER_REQUEST,
     MAX_LIMIT,
+    TUPLES_PER_REQUEST,
     AskDrawing,
     AskHoldings,
     AskKeys,
@@ -62,6 +64,7 @@ from .door_choice import DoorChoice, urls_of
 from .opening import DEFAULT_URL
 from .peer_connection import ConnectionState, PeerConnection, Token
 from .request_parts import cut_into_requests
+from .row_stream import ClientRowStream, RowReader
 from .subscription import ClientSubscription
 from .topic import ClientTopic, known_topics
 
@@ -134,17 +137,30 @@ class AsyncClient:
         """Make tuples untrue; see :meth:`gsg.Peer.retract`."""
         return await self._publish(tuples, Retract, audience)
 
-    async def notify(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> None:
+    async def notify(
+        self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None, key: str | None = None
+    ) -> None:
         """Events; see :meth:`gsg.Peer.notify`. Raises PeerUnreachable also where the peer is lost before it answers: some may have
-        been told, and are not told again by themselves."""
-        await self._publish(tuples, Notify, audience)
+        been told, and are not told again by themselves.
+
+        ``key`` names these events, of one request at most: a peer that has told them does not when they come again under it
+        (docs/delivery.md, Events with keys). Where the peer is lost before it answers, the next one is asked, which may tell them
+        twice. Raises LocalError for more than 1,000 events, or 4 MiB, with a key.
+        """
+
+        def request(number: int, part: list[Tuple], named: list[str] | None) -> Request:
+            return Notify(number, part, named, key)
+
+        await self._publish(tuples, request, audience, with_key=key is not None)
 
     async def run(self, script: str) -> list[LiveSubscription]:
         """Run a GSG script; see :meth:`gsg.Peer.run`. The whole script is checked before any of it is sent."""
-        made, verbs = [], {blocks.Insert: self.insert, blocks.Delete: self.retract, blocks.Notify: self.notify}
+        made, verbs = [], {blocks.Insert: self.insert, blocks.Delete: self.retract}
         for block in parse_script(script):
             if isinstance(block, blocks.Subscribe):
                 made.append(await self.subscribe(block.text))
+            elif isinstance(block, blocks.Notify):
+                await self.notify(block.tuples)
             else:
                 await verbs[type(block)](block.tuples)
         return made
@@ -181,6 +197,15 @@ class AsyncClient:
                 connection.start_task(made.close())
             raise
         return made.live
+
+    async def stream(
+        self, text: str, reader: RowReader, language: str = "gsg", *, limit: int = LIMIT, max_tokens: int = MAX_TOKENS
+    ) -> ClientRowStream:
+        """A standing query whose rows go to ``reader`` as messages bring them, for who keeps the answer elsewhere; returns when the
+        peer has taken it. Where the peer is lost, the reader is told the whole answer of the next one (row_stream.py)."""
+        made = ClientRowStream(self._connection, reader, text, language, check_limit(limit, MAX_LIMIT), max_tokens)
+        await made.open()
+        return made
 
     def topic(self, name: str) -> ClientTopic:
         """A topic, to publish to and to subscribe to, or a filter such as ``house/+/temp``, to subscribe to (docs/topics.md).
@@ -247,12 +272,25 @@ class AsyncClient:
             AskWhy(self._connection.next_number(), subscription, tuple(bound), bound.terms, refused), Reasons
         )
 
-    async def _publish(self, tuples: Iterable[Iterable[object]], make: MakeRequest, audience: Iterable[bytes | str] | None) -> int:
+    async def _publish(
+        self,
+        tuples: Iterable[Iterable[object]],
+        make: MakeRequest,
+        audience: Iterable[bytes | str] | None,
+        *,
+        with_key: bool = False,
+    ) -> int:
         changed = 0
         readers = audience_of(audience)
         named = None if readers is None else sorted(reader.hex() for reader in readers)
         # All parts are checked before the first is sent.
-        for number, part in enumerate(list(cut_into_requests([model.fact(items) for items in tuples]))):
+        requests = list(cut_into_requests([model.fact(items) for items in tuples]))
+        if with_key and len(requests) > 1:
+            raise LocalError(
+                f"a key for {sum(map(len, requests)):,} events, which make {len(requests)} requests; expected at most "
+                f"{TUPLES_PER_REQUEST:,} events and {BYTES_PER_REQUEST:,} bytes: cut them, each part with a key of its own"
+            )
+        for number, part in enumerate(requests):
             while True:
                 try:
                     changed += (await self._connection.ask(make(self._connection.next_number(), part, named), Done)).count

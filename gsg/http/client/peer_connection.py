@@ -5,9 +5,10 @@
                       └──────────> closed <────────────┘  closed here, given up, or the peer sent what is no reply
 
 While it is reconnecting, what is asked waits. What was under way is sent again under its number where that does no harm: facts,
-since they are a set, questions and subscriptions. An event might be told twice, so whoever waits for its acknowledgement is told
-that it may have been told or not. Subscriptions are made again under the numbers that they had. A connection that does not
-reconnect ends when its peer is lost, and whoever waits for a reply then, or reads a subscription, is told why, and what to do.
+since they are a set, events with a key, questions and subscriptions. Another event might be told twice, so whoever waits for its
+acknowledgement is told that it may have been told or not. Subscriptions are made again under the numbers that they had. A
+connection that does not reconnect ends when its peer is lost, and whoever waits for a reply then, or reads a subscription, is told
+why, and what to do.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from ..protocol import (
 )
 from .door_choice import DoorChoice, GiveUp, Pause, pause_s
 from .opening import check_token, check_url, open_websocket, why_closed
-from .under_way import CONNECT_AGAIN, SENT_AGAIN, Asked, asked_for, next_step, with_next_step
+from .under_way import CONNECT_AGAIN, Asked, asked_for, may_be_sent_again, next_step, with_next_step
 
 log = logging.getLogger(__name__)
 
@@ -316,7 +317,7 @@ class PeerConnection:
         self._returned.clear()
         self._doors.lost(asyncio.get_running_loop().time())
         for asked in self._waiting.values():
-            if not isinstance(asked.request, SENT_AGAIN) and not asked.reply.done():
+            if not may_be_sent_again(asked.request) and not asked.reply.done():
                 asked.reply.set_exception(why)
         self._set_state(ConnectionState.RECONNECTING, str(why))
 

@@ -19,6 +19,7 @@ from ..protocol import (
     AskVocabulary,
     Explain,
     Insert,
+    Notify,
     Publishing,
     Reply,
     Request,
@@ -50,6 +51,12 @@ SENT_AGAIN: Final = (
     *(AskReport, AskHoldings, AskKeys, AskVocabulary, AskChannel, AskTopics, Explain),
 )
 """Requests that may be carried out twice, and do not name what only the peer that was lost has."""
+
+
+def may_be_sent_again(request: Request) -> bool:
+    """Whether another peer, or the same one, may be asked once more: events only where they have a key."""
+    return isinstance(request, SENT_AGAIN) or (isinstance(request, Notify) and request.key is not None)
+
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_request = msgspec.msgpack.Decoder(Request).decode

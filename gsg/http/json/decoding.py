@@ -47,6 +47,7 @@ class _Large(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     tuples: msgspec.Raw
     type: str = ""
     audience: list[str] | None = None
+    key: str | None = None
 
 
 class Batch(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -100,6 +101,10 @@ def _large(message: str) -> Request | None:
             )
         return None
     large: _Large = _decode_large(message)
+    if kind is Notify:
+        return Notify(large.id, unread_tuples(large.tuples, large.id), large.audience, large.key)
+    if large.key is not None:
+        raise NotARequest(f"not a request: a key in {large.type}, as facts are a set; {_EXPECTED}", request=large.id)
     return kind(large.id, unread_tuples(large.tuples, large.id), large.audience)
 
 

@@ -17,7 +17,7 @@ from ..operations import MISSING, Described, Endpoint, Operation, Services
 from .asyncapi import asyncapi
 from .messages import Batch, VocabularyDocument
 from .openapi import openapi
-from .publishing import JSON, LINES, Published, insert, notify, retract
+from .publishing import JSON, KEY_HEADER, LINES, Published, insert, notify, retract
 from .subscriptions import ended, listed
 from .terms import SaidInJson, TermForm
 from .vocabulary import vocabulary
@@ -36,9 +36,10 @@ def json_operations(services: Services) -> list[Operation]:
     """Publishing, and watching."""
     published = Described(
         {"audience": (list[str], [])},
-        {JSON: Batch | list[list[SaidInJson]], LINES: list[SaidInJson]},
-        {JSON: Published},
+        bodies={JSON: Batch | list[list[SaidInJson]], LINES: list[SaidInJson]},
+        answers={JSON: Published},
     )
+    notified = published._replace(headers={KEY_HEADER: "names the events of a body of JSON, which are not told again under it"})
     watched = Described(
         {name: _parameter(name, field) for name, field in PARAMETERS.items()},
         answers={MEDIA_TYPE: None},
@@ -46,7 +47,7 @@ def json_operations(services: Services) -> list[Operation]:
     return [
         Operation("POST", "/facts", Role.PUBLISH, "make tuples true", insert(services), published),
         Operation("DELETE", "/facts", Role.PUBLISH, "make tuples untrue", retract(services), published),
-        Operation("POST", "/events", Role.PUBLISH, "publish events", notify(services), published),
+        Operation("POST", "/events", Role.PUBLISH, "publish events", notify(services), notified),
         Operation("GET", "/subscriptions", Role.READ, "the subscriptions of this peer", listed(services), LISTED),
         Operation("DELETE", "/subscriptions/{number}", Role.ADMIN, "end a subscription", ended(services), ENDED),
         Operation("GET", "/vocabulary", Role.READ, "which constants facts have, at all peers", vocabulary(services), COUNTED),

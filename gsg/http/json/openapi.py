@@ -64,6 +64,10 @@ def _told(operation: Operation, schemas: Iterator[Any]) -> dict[str, Any]:  # An
     described = operation.described
     parameters = [_named(name) for name in _NAME.findall(template_of(operation.path))]
     parameters += [_parameter(name, next(schemas), default) for name, (_, default) in described.parameters.items()]
+    parameters += [
+        {"name": name, "in": "header", "required": False, "description": use, "schema": {"type": "string"}}
+        for name, use in described.headers.items()
+    ]
     bodies, answers = _content(described.bodies, schemas), _content(described.answers, schemas)
     responses = {
         str(status): {"description": meaning, **({"content": answers} if answers and status in _CONTENT else {})}

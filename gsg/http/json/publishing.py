@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -18,7 +19,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from ...errors import BadText, GsgError, Refused
+from ...errors import BadText, GsgError, LocalError, Refused
 from ...quotas import Allowance
 from ...tuples.audiences import Audience
 from ...tuples.terms import Tuple
@@ -36,6 +37,8 @@ JSON: Final = "application/json"
 LINES: Final = "application/x-ndjson"
 _LINES: Final = {LINES, "application/ndjson", "application/jsonl"}
 """One format under several names (https://github.com/ndjson/ndjson-spec, https://jsonlines.org)."""
+KEY_HEADER: Final = "Idempotency-Key"
+"""Names the events of a body, which are not told again under it (draft-ietf-httpapi-idempotency-key-header, section 2.1)."""
 IDLE_S: Final = 600.0
 """How long a client that publishes line by line may say nothing; then it is answered 408, with what was published."""
 PAUSE_S: Final = 5.0
@@ -66,24 +69,36 @@ class _Line(GsgError):
 
 def insert(services: Services) -> Endpoint:
     """Makes facts true."""
-    return _endpoint(services, lambda: partial(services.peer.caller().facts, 1))
+    return _endpoint(services, lambda _: partial(services.peer.caller().facts, 1))
 
 
 def retract(services: Services) -> Endpoint:
     """Makes facts untrue."""
-    return _endpoint(services, lambda: partial(services.peer.caller().facts, -1))
+    return _endpoint(services, lambda _: partial(services.peer.caller().facts, -1))
 
 
 def notify(services: Services) -> Endpoint:
-    """Events."""
-    return _endpoint(services, lambda: services.peer.caller().events)
+    """Events; a header Idempotency-Key names those of one body of JSON."""
+
+    def begin(request: Request) -> Publish:
+        return partial(services.peer.caller().events, key=_key_of(request), owner=principal_of(request.scope).name)
+
+    return _endpoint(services, begin)
 
 
-def _endpoint(services: Services, begin: Callable[[], Publish]) -> Endpoint:
+def _key_of(request: Request) -> str | None:
+    """The key that a request has, if any: a string of structured fields (RFC 9651), or the text as it is."""
+    said = request.headers.get(KEY_HEADER)
+    if said is None or len(said) < 2 or not said[0] == said[-1] == '"':
+        return said
+    return re.sub(r"\\(.)", r"\1", said[1:-1])
+
+
+def _endpoint(services: Services, begin: Callable[[Request], Publish]) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         named, principal = request.query_params.getlist("audience") or None, principal_of(request.scope)
-        allowance, publish = allowance_of(services, request), begin()
+        allowance, publish = allowance_of(services, request), begin(request)
         if media_type == JSON:
             async with services.bodies.whole(request, MAX_MESSAGE_BYTES) as body:
                 try:
@@ -99,6 +114,10 @@ def _endpoint(services: Services, begin: Callable[[], Publish]) -> Endpoint:
                     raise error.told() from None
                 return _answer(Published(count))
         if media_type in _LINES:
+            if KEY_HEADER in request.headers:
+                raise LocalError(
+                    f"{KEY_HEADER} with lines, which are published as they come; expected Content-Type: {JSON} with it"
+                )
             services.clients.check()
             audience = principal.audience_for(named)
             with services.clients.one_more(principal) as place:

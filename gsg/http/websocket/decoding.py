@@ -66,6 +66,7 @@ class _Large(msgspec.Struct, array_like=True, gc=False):
     request: NUMBER
     tuples: msgspec.Raw
     audience: list[str] | None = None
+    key: str | None = None
 
 
 _PUBLISHING: dict[int, type[Insert] | type[Retract] | type[Notify]] = {1: Insert, 2: Retract, 3: Notify}
@@ -155,7 +156,10 @@ def _decode_large(message: bytes | str) -> Request | None:
     large: _Large = format.large(message)
     if format is _MSGPACK and (count := _length(bytes(memoryview(large.tuples)[:5]))) > MAX_TUPLES:
         raise too_many(f"{count} tuples", f"{MAX_TUPLES}", large.request)
-    return kind(large.request, Unread(large.request, format.tuples(large.tuples), format.tuple), large.audience)
+    unread = Unread(large.request, format.tuples(large.tuples), format.tuple)
+    if kind is Notify:
+        return Notify(large.request, unread, large.audience, large.key)
+    return kind(large.request, unread, large.audience)
 
 
 def _format_of(message: bytes | str) -> _Format:

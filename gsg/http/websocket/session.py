@@ -248,8 +248,9 @@ class Session:
                 return Done(number, await self._calls.facts(1, request.tuples, audience))
             case Retract():
                 return Done(number, await self._calls.facts(-1, request.tuples, audience))
-            case Notify():
-                return Done(number, await self._calls.events(request.tuples, audience))
+            case Notify(key=key):
+                owner = self._principal.name
+                return Done(number, await self._calls.events(request.tuples, audience, key=key, owner=owner))
             case Subscribe():
                 await self._subscribe(request, tasks)
                 return None

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from pyspark.sql.types import IntegerType, StringType, StructType
 
 from simulations.engine.packaging import DRIVER, EXECUTORS, RDF_READERS, write_package
+from simulations.streams.columns import ColumnMaker
+from simulations.streams.row_schema import segment_schema
+from simulations.streams.stream_reader import GsgStreamReader
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -107,6 +113,14 @@ for sweep in (
 reader = slow_readers.Reader(1, "busiest", feeds.templates, feeds.audience, 100)
 assert len(slow_readers.arrivals(tuples, reader, slow_readers.Kind.FACTS))
 """
+READ_STREAM = """
+import pickle
+import sys
+from pathlib import Path
+
+reader, partition = pickle.loads(Path(sys.argv[1]).read_bytes())
+assert [row for batch in reader.read(partition) for row in batch.to_pylist()] == [{"x": "a", "sign": 1}, {"x": "b", "sign": -1}]
+"""
 DRIVE = """
 import sys
 from gsg.cli.simulate import command
@@ -166,6 +180,23 @@ def test_executors_need_what_is_named_for_them(name: str, program: str, tmp_path
     ran = run_with(EXECUTORS, program, tmp_path)
 
     assert (ran.returncode, ran.stderr) == (0, ""), name
+
+
+def test_executors_read_the_rows_of_a_stream_with_what_spark_itself_needs(tmp_path: Path) -> None:
+    schema = StructType().add("x", StringType()).add("sign", IntegerType())
+    options = {"peers": "http://127.0.0.1:1", "query": "(?x)", "spool": str(tmp_path / "spool")}
+    reader = GsgStreamReader(options, schema)
+    start = reader.initialOffset()
+    maker = ColumnMaker([("x", "string")], "plain", segment_schema([("x", "string")]))
+    maker.begin(("x",))
+    reader._opened().append([maker.batch([1, -1], [("a",), ("b",)], datetime.now(UTC))])
+    [partition] = reader.partitions(start, start | {"position": 2})
+    reader.stop()
+    (tmp_path / "task").write_bytes(pickle.dumps((reader, partition)))
+
+    ran = run_with([*EXECUTORS, "pyspark"], READ_STREAM, tmp_path, str(tmp_path / "task"))
+
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_a_driver_needs_what_is_named_for_it(tmp_path: Path) -> None:

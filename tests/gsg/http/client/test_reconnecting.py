@@ -193,6 +193,19 @@ async def test_facts_that_were_under_way_are_sent_again_in_order_and_events_are_
         assert isinstance((await peer.requests.get())[1], Notify)
 
 
+async def test_events_with_a_key_that_were_under_way_are_sent_again() -> None:
+    async with (
+        scripted(lambda at, request: [Done(request.request, 1)] if at else []) as peer,
+        client_of(peer.url) as client,
+    ):
+        call = asyncio.create_task(client.notify([("b",)], key="k"))
+        await peer.requests.get()
+        peer.cut(0)
+
+        await call
+        assert await peer.requests.get() == (1, Notify(2, [("b",)], None, "k"))
+
+
 async def test_what_is_asked_while_there_is_no_peer_waits_for_one_and_gives_up_with_its_caller() -> None:
     may_go_on = asyncio.Event()
 

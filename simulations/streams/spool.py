@@ -1,0 +1,265 @@
+"""The spool: what a stream has received and Spark has not done with yet, in a folder, so that nothing is lost or told twice.
+
+    spool.json                     which query's rows these are
+    held-00000000000000004096-...  how often each row held at position 4,096, folded from the segments until there
+    rows-00000000000000004096-...  the signed rows behind it, segment by segment
+
+A file is written under a name that ends with .open, synchronised, renamed, and its folder synchronised; then its positions count.
+So whatever moment a process is killed at, the folder has a fold and all segments behind it, and perhaps files that are no longer or
+not yet part of it, which the next one removes. What the signs of all of that add up to is what was received.
+
+The rule that keeps it simple: one process has a spool at a time, by a lock that dies with it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import threading
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from ..errors import BadSpool
+from .disk import Disk
+from .held_rows import add_up, no_rows
+from .segments import Segment, encode, read_segment, segment_named
+
+LIMIT_BYTES = 1024**3
+"""Bytes of segments that Spark has not read yet, where nobody says otherwise. At the limit the receiver takes no more; as much
+again may wait for Spark to commit it."""
+FOLD_BYTES = 16 * 1024**2
+"""Segments that are done with are folded when they are as large as the last fold and this: each byte is then folded a few times at
+most, however long the stream is, and what a folder has of them is bounded by its answer."""
+FOLD_FILES = 256
+"""Or when there are so many of them."""
+LOCK_S = 15.0
+"""How long to wait for the process that has the spool: that of a query which was stopped takes a moment to end."""
+
+AGAIN = "restore it, or begin with a new checkpoint and another spool"
+_FORMAT = 1
+_OPEN = ".open"
+
+
+class Spool:
+    """A folder with a stream. ``about`` says whose rows they are; opening the spool of another stream raises BadSpool.
+
+    One thread appends and one commits; whoever waits for rows or for room may be in any.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        about: Mapping[str, object],
+        schema: pa.Schema,
+        *,
+        limit_bytes: int = LIMIT_BYTES,
+        fold_files: int = FOLD_FILES,
+        disk: Disk | None = None,
+    ) -> None:
+        self.folder = folder
+        self.number = ""
+        """Which spool it is: offsets name it, so that a checkpoint is not continued with another one."""
+        self.is_old = False
+        """Whether it was there before it was opened."""
+        self.when_read: Callable[[], object] = lambda: None
+        """Called when there may be room again."""
+        self._about = about
+        self._schema = schema
+        self._limit_bytes = limit_bytes
+        self._fold_files = fold_files
+        self._disk = Disk() if disk is None else disk
+        self._changed = threading.Condition()
+        """Held for what follows; told when there is more to read."""
+        self._segments: list[Segment] = []
+        """Bounded by bytes: ``limit_bytes`` that are unread, as many that are read, FOLD_BYTES or a fold that are committed."""
+        self._folded = 0
+        self._read = 0
+        self._files = threading.Lock()
+        """Held while files are read or folded: none goes meanwhile."""
+        self._held_name = ""
+        self._held_bytes = 0
+        self._locked: int | None = None
+
+    def open(self) -> None:
+        """Take the spool and find what is in it. Raises BadSpool."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock()
+            self._identify()
+            self._recover()
+        except OSError as error:
+            raise BadSpool(f"the spool {self.folder} cannot be used: {(error.strerror or str(error)).lower()}") from None
+
+    def close(self) -> None:
+        """Leave it to others. Closing twice is allowed."""
+        if self._locked is not None:
+            os.close(self._locked)
+            self._locked = None
+
+    @property
+    def folded(self) -> int:
+        """The position until which rows are no longer there one by one."""
+        return self._folded
+
+    @property
+    def end(self) -> int:
+        """The position of the last row that is on the disk."""
+        with self._changed:
+            return self._end()
+
+    def wait_beyond(self, position: int, timeout_s: float, or_else: Callable[[], bool]) -> int:
+        """Wait for a row behind a position, or something else, so long at most; returns :attr:`end`."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._end() > position or or_else(), timeout_s)
+            return self._end()
+
+    def wake(self) -> None:
+        """Let whoever waits look whether something else is so."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def mark_read(self, position: int) -> None:
+        """Spark has read the rows up to a position, which makes room; they go when it commits them."""
+        with self._changed:
+            self._read = max(self._read, position)
+        self.when_read()
+
+    def has_room(self) -> bool:
+        """Whether more may be appended."""
+        with self._changed:
+            return sum(one.size_bytes for one in self._segments if one.end > self._read) < self._limit_bytes
+
+    def segments_between(self, start: int, end: int) -> list[Segment]:
+        """The segments that hold the rows behind ``start``, up to and with ``end``. Raises BadSpool where they are not there."""
+        with self._changed:
+            if start < self._folded:
+                raise BadSpool(
+                    f"rows {start + 1} to {self._folded} of the spool {self.folder} have been read and folded; expected to go on "
+                    "behind them: give a new checkpoint a spool of its own"
+                )
+            if end > self._end():
+                raise BadSpool(
+                    f"the checkpoint has come to row {end} and the spool {self.folder} to {self._end()}; expected the spool of "
+                    f"this checkpoint: {AGAIN}"
+                )
+            return [one for one in self._segments if one.end > start and one.start < end]
+
+    def append(self, batches: Sequence[pa.RecordBatch]) -> None:
+        """Put rows behind the others, as one segment; returns when they are on the disk."""
+        rows = sum(batch.num_rows for batch in batches)
+        start = self.end
+        written = encode(batches, self._schema)
+        segment = Segment(start, start + rows, zlib.crc32(written), len(written))
+        self._put(segment.name, written)
+        with self._changed:
+            self._segments.append(segment)
+            self._changed.notify_all()
+
+    def commit(self, position: int) -> None:
+        """Spark will not ask for rows up to a position again: segments before it are folded, when that is worth it."""
+        self.mark_read(position)
+        with self._changed:
+            done = [one for one in self._segments if one.end <= position]
+        if len(done) >= self._fold_files or sum(one.size_bytes for one in done) >= max(FOLD_BYTES, self._held_bytes):
+            self._fold(done)
+
+    def held(self) -> pa.Table:
+        """How often each row holds, by all that is in the spool."""
+        with self._files:
+            with self._changed:
+                segments = list(self._segments)
+            return add_up(self._last_fold(), (read_segment(self.folder, one) for one in segments))
+
+    def _end(self) -> int:
+        return self._segments[-1].end if self._segments else self._folded
+
+    def _fold(self, done: Sequence[Segment]) -> None:
+        with self._files:
+            folded = add_up(self._last_fold(), (read_segment(self.folder, one) for one in done))
+            written = encode(folded.to_batches(), folded.schema)
+            name = f"held-{done[-1].end:020d}-{zlib.crc32(written):08x}.arrow"
+            self._put(name, written)
+            with self._changed:
+                self._segments = self._segments[len(done) :]
+                self._folded = done[-1].end
+            before, self._held_name, self._held_bytes = self._held_name, name, len(written)
+            for old in [*([before] if before else []), *(one.name for one in done)]:
+                self._disk.remove(self.folder / old)
+
+    def _last_fold(self) -> pa.Table:
+        if not self._held_name:
+            return no_rows(self._schema)
+        path = self.folder / self._held_name
+        written = path.read_bytes()
+        if zlib.crc32(written) != _checksum_of(self._held_name):
+            raise BadSpool(f"{path} is damaged; expected it as it was written: {AGAIN}")
+        return pa.ipc.open_file(pa.BufferReader(written)).read_all()
+
+    def _put(self, name: str, content: bytes) -> None:
+        unfinished = self.folder / (name + _OPEN)
+        self._disk.write(unfinished, content)
+        self._disk.sync(unfinished)
+        self._disk.rename(unfinished, self.folder / name)
+        self._disk.sync(self.folder)
+
+    # --- what is there when it is opened --------------------------------------------------------------------------------------
+
+    def _lock(self) -> None:
+        self._locked = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        until = time.monotonic() + LOCK_S
+        while True:
+            try:
+                fcntl.flock(self._locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    self.close()
+                    raise BadSpool(
+                        f"the spool {self.folder} is in use by another query, or twice by this one; expected one for each stream"
+                    ) from None
+                time.sleep(0.05)
+
+    def _identify(self) -> None:
+        path = self.folder / "spool.json"
+        self.is_old = path.exists()
+        if not self.is_old:
+            said = {"format": _FORMAT, "number": secrets.token_hex(8), **self._about}
+            self._put(path.name, json.dumps(said, indent=1).encode())
+        try:
+            said = json.loads(path.read_bytes())
+            self.number = str(said.pop("number"))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise BadSpool(f"{path} is damaged; expected it as it was written: {AGAIN}") from None
+        for key, value in {"format": _FORMAT, **self._about}.items():
+            if said.get(key) != value:
+                raise BadSpool(
+                    f"the spool {self.folder} is of another stream: its {key} is {said.get(key)!r:.300} and not {value!r:.300}; "
+                    "expected the same as before: begin with a new checkpoint and another spool"
+                )
+
+    def _recover(self) -> None:
+        names = {entry.name: entry.stat().st_size for entry in os.scandir(self.folder)}
+        folds = sorted(name for name in names if name.startswith("held-") and not name.endswith(_OPEN))
+        if folds:
+            self._held_name = folds[-1]
+            self._held_bytes, self._folded = names[folds[-1]], int(folds[-1].split("-")[1])
+        found = sorted(one for name, size in names.items() if (one := segment_named(name, size)) is not None)
+        self._segments = [one for one in found if one.start >= self._folded]
+        left = [one.name for one in found if one.start < self._folded]
+        for name in [*folds[:-1], *left, *(name for name in names if name.endswith(_OPEN))]:
+            self._disk.remove(self.folder / name)
+        at = self._folded
+        for one in self._segments:
+            if one.start != at:
+                raise BadSpool(f"the spool {self.folder} has no rows {at + 1} to {one.start}; expected all of them: {AGAIN}")
+            at = one.end
+
+
+def _checksum_of(name: str) -> int:
+    return int(name.removesuffix(".arrow").rpartition("-")[2], 16)
