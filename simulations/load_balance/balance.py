@@ -21,10 +21,11 @@ from ..engine.spark import check_partitions, cores_of
 from ..engine.spark_progress import Progress, reported_progress, untold
 from ..engine.sweep import Player
 from ..workload.workload import Subscriptions, Workload, chunks_of
+from .capacities import UNIT
 from .counted_tuples import Counts, TupleCounter
 from .loads import Histogram, Spread, spread_of
 from .meets_one_by_one import MeetingCheck, check_meetings
-from .peer_loads import LOADS, PeerLoads, loads_in
+from .peer_loads import PeerLoads, loads_in
 from .peers import Peers, Region, regions
 from .plan import Plan, make_plan
 from .strategies import Strategy
@@ -47,7 +48,10 @@ LEAST_PEERS = 1 << 14
 """Peers that are worth a region of their own."""
 PEERS_FOLDER = "peers"
 """In the folder of results: what each peer has, a folder ``strategy=NAME`` of Parquet for each strategy."""
-PEERS_SCHEMA = "peer long, id string, " + ", ".join(f"{name} long" for name in LOADS if name != "first_epoch")
+WRITTEN = ("tuples", "subscriptions", "templates", "work")
+"""The loads that are left of each peer."""
+PEERS_SCHEMA = "peer long, id string, " + ", ".join(f"{name} long" for name in WRITTEN)
+"""And ``capacity double`` where peers are not all alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +190,7 @@ class InOneThread(Engine):
 
     def spread(self, plan: Plan, counts: Counts, peers: Peers) -> dict[str, Histogram]:
         """How many peers have how much, by name of the load."""
-        return loads_in(_ALL, plan, counts, peers).histograms()
+        return loads_in(_ALL, plan, counts, peers).histograms(utilisation=peers.capacity is not None)
 
     def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
         """Leave what each peer has in a folder."""
@@ -242,23 +246,24 @@ class OnSpark(Engine):
         def spread(loads: PeerLoads) -> pyarrow.Table:
             import pyarrow
 
-            found = loads.histograms()
+            found = loads.histograms(utilisation=peers.capacity is not None)
             columns = [[part.values.tobytes() for part in found.values()], [part.peers.tobytes() for part in found.values()]]
             return pyarrow.table([list(found), *columns], names=["load", "values", "peers"])
 
         frame, tasks = self._by_region(plan, counts, peers, spread, "load string, values binary, peers binary")
         with reported_progress(self._spark, tasks, self._progress):
             rows = frame.toArrow().to_pylist()
-        parts: dict[str, list[Histogram]] = {name: [] for name in LOADS}
+        parts: dict[str, list[Histogram]] = {}
         for row in rows:
-            parts[row["load"]].append(Histogram(np.frombuffer(row["values"], np.int64), np.frombuffer(row["peers"], np.int64)))
+            parts.setdefault(row["load"], []).append(Histogram(np.frombuffer(row["values"], np.int64), np.frombuffer(row["peers"], np.int64)))
         return {name: Histogram.sum(some) for name, some in parts.items()}
 
     def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
         """Leave what each peer has in a folder, written by the tasks."""
         from pyspark.sql import functions
 
-        frame, tasks = self._by_region(plan, counts, peers, lambda loads: peers_table(loads, peers), PEERS_SCHEMA)
+        schema = PEERS_SCHEMA if peers.capacity is None else f"{PEERS_SCHEMA}, capacity double"
+        frame, tasks = self._by_region(plan, counts, peers, lambda loads: peers_table(loads, peers), schema)
         with reported_progress(self._spark, tasks, self._progress):
             named = frame.withColumn("strategy", functions.lit(plan.strategy.name))
             named.write.mode("append").partitionBy("strategy").parquet(f"file:{folder.absolute()}")
@@ -273,7 +278,8 @@ class OnSpark(Engine):
     ) -> tuple[DataFrame, int]:
         """Rows of the loads of each region, and how many tasks make them."""
         wanted = max(min(self._cores, -(-len(peers) // LEAST_PEERS)), -(-len(peers) // REGION_PEERS))
-        cut = regions(peers, wanted, virtual=plan.strategy.virtual, replicas=plan.strategy.replicas)
+        strategy = plan.strategy
+        cut = regions(peers, wanted, virtual=strategy.virtual, replicas=strategy.replicas, assigned=strategy.assigned)
 
         def made(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             for batch in batches:
@@ -353,5 +359,7 @@ def peers_table(loads: PeerLoads, peers: Peers) -> pyarrow.Table:
     """What some peers have, as PEERS_SCHEMA."""
     import pyarrow
 
-    columns = {name: getattr(loads, name) for name in LOADS if name != "first_epoch"}
+    columns = {name: getattr(loads, name) for name in WRITTEN}
+    if peers.capacity is not None:
+        columns["capacity"] = loads.capacity / UNIT
     return pyarrow.table({"peer": loads.peers, "id": peers.names(loads.peers), **columns})

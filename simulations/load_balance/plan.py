@@ -33,6 +33,8 @@ INTERVALS = ARITY + 1
 """The anchor of a subscription that is posted under the intervals between its bounds."""
 LOST = -2
 """The anchor of a subscription that finds no key to be posted under."""
+MAX_ASSIGNED_PEERS = 1 << 21
+"""Peers that keys are assigned to at most: one task holds them all, as Python's numbers. More are refused."""
 EXPANDED = 1 << 22
 """Cells that are looked at together."""
 
@@ -59,6 +61,18 @@ class Place:
     """The templates that a tuple meets in each column of each key.
 
     Where a number has the key of its interval, those that ask for it or have bounds that hold it: a peer looks at no others."""
+    facts: Whole
+    """What is known of each key, where keys are assigned by it; else empty."""
+
+    @property
+    def cells(self) -> Whole:
+        """How many cells each key is."""
+        columns = np.ones(len(self.keys), dtype=np.int64) if self.columns is None else self.columns
+        return columns if self.rows is None else columns * self.rows
+
+    def row_and_column(self, codes: Whole, numbers: Whole) -> tuple[Whole, Whole]:
+        """Those of the cells of these numbers of these codes."""
+        return np.divmod(numbers, 1 if self.columns is None else self.columns[codes])
 
     def first(self, parts: Whole | None) -> Whole:
         """The first slot of each code where slots are parts of codes in order."""
@@ -102,6 +116,18 @@ class Plan:
     questions: int
     """Peers that were asked about their load before a subscription was posted."""
 
+    @property
+    def all_places(self) -> list[Place]:
+        """Those of positions, and that of intervals where there is one."""
+        return [*self.places, *([] if self.between is None else [self.between])]
+
+    def sent(self, place: Place) -> Flags:
+        """By code of a place, whether tuples are sent to its key at all; of intervals they are by the places of their objects."""
+        sent = np.ones(len(place.keys), dtype=bool) if place.refused is None else ~place.refused
+        if self.strategy.demand and not (place is self.places[0] and self.everywhere):
+            sent &= np.add.reduceat(place.met, place.first(place.columns)) > 0
+        return sent
+
 
 def peer_ids(count: int, seed: int) -> Words:
     """The first 64 bits of so many random ids, none twice. Raises BadParameter for a number of peers that no run can have."""
@@ -112,6 +138,11 @@ def peer_ids(count: int, seed: int) -> Words:
 def check(strategy: Strategy, peers: int, workload: Workload) -> None:
     """Raises BadParameter for a strategy that so many peers cannot run, or that the workload has nothing for."""
     check_numbers(strategy, workload)
+    if strategy.assigned and peers > MAX_ASSIGNED_PEERS:
+        raise BadParameter(
+            f"strategy {strategy.name!r} among {peers} peers; expected {MAX_ASSIGNED_PEERS} at most, since one task assigns keys to "
+            "all of them one after the other"
+        )
     if strategy.replicas > peers:
         raise BadParameter(f"{strategy.replicas} holders of a key among {peers} peers; expected no more than there are peers")
     if strategy.virtual * peers > MAX_PEERS:
@@ -213,7 +244,8 @@ def _place(
     if columns is not None:
         slots = (np.cumsum(columns) - columns)[codes] + kernels.share_of(draws, columns[codes])
         posted = _counted(slots, is_first, int(columns.sum()))
-    return Place(constants.keys, refused, rows, columns, *posted, met=posted[1])
+    facts = constants.facts if strategy.assigned else constants.facts[:0]
+    return Place(constants.keys, refused, rows, columns, *posted, met=posted[1], facts=facts)
 
 
 def anchors_of(strategy: Strategy, tuples: int, given: Flags, facts: Whole, draws: Words) -> tuple[Whole, Whole]:
