@@ -23,9 +23,10 @@ from ..engine.sweep import Player
 from ..workload.workload import Subscriptions, Workload, chunks_of
 from .capacities import UNIT
 from .counted_tuples import Counts, TupleCounter
+from .learning import Learning, assigning_messages, interest_messages
 from .loads import Histogram, Spread, spread_of
 from .meets_one_by_one import MeetingCheck, check_meetings
-from .peer_loads import PeerLoads, loads_in
+from .peer_loads import UTILISATION, UTILISATION_UNIT, PeerLoads, loads_in
 from .peers import Peers, Region, regions
 from .plan import Plan, make_plan
 from .strategies import Strategy
@@ -73,6 +74,20 @@ class Outcome:
     questions: int
     """Peers that were asked for their load before subscriptions were posted."""
     meetings: MeetingCheck
+    learning: Learning = Learning()
+    pointers: Histogram | None = None
+    """Keys that others hold, of which peers say whom to ask; None where no keys are assigned."""
+    capacity: Histogram | None = None
+    """What peers are able to carry, in hundredths; None where they are alike."""
+    utilisation: Histogram | None = None
+    """Copies of tuples by capacity, in hundredths of a copy at a peer of capacity 1; None where they are alike."""
+
+    @property
+    def utilisation_max_over_mean(self) -> float | None:
+        """What the busiest peer carries for its capacity, in times of what all carry for all of theirs; None where all are alike."""
+        if self.capacity is None or self.utilisation is None:
+            return None
+        return self.utilisation.largest * self.capacity.total / (UTILISATION_UNIT * max(1, self.tuples.total))
 
     @property
     def busiest_tuples(self) -> float:
@@ -89,8 +104,8 @@ class Outcome:
 
     @property
     def messages(self) -> int:
-        """One for each copy of a tuple or a subscription, and two for each question; batching and look-ups are left out."""
-        return self.tuples.total + self.subscriptions.total + 2 * self.questions
+        """One for each copy of a tuple or a subscription, and what it takes to learn; batching and look-ups are left out."""
+        return self.tuples.total + self.subscriptions.total + self.learning.total
 
     @property
     def has_epochs(self) -> bool:
@@ -108,6 +123,7 @@ class Outcome:
             "copies_per_subscription": self.subscriptions.total / self.subscribed,
             "messages": self.messages,
             "messages_per_tuple": self.messages / self.published,
+            "messages_to_learn": asdict(self.learning),
             "busiest_share_of_tuples": self.busiest_tuples,
             "busiest_share_of_work": self.busiest_work,
             "lost_subscriptions": self.lost,
@@ -115,6 +131,8 @@ class Outcome:
             "sampled_pairs_met": self.meetings.met,
             "sampled_pairs_lost": self.meetings.lost,
             "sampled_pairs_missed": self.meetings.missed,
+            **({} if self.utilisation_max_over_mean is None else {"utilisation_max_over_mean": self.utilisation_max_over_mean}),
+            **({} if self.pointers is None else {"pointers": self.pointers.total, "most_pointers": self.pointers.largest}),
             **{name: asdict(spread) for name, spread in self.spreads().items()},
         }
 
@@ -157,15 +175,30 @@ def run(
     spread = engine.spread(plan, counts, peers)
     if out is not None:
         engine.write(plan, counts, peers, out)
+    assigning, finding = assigning_messages(spread, strategy.choices)
     return Outcome(
         strategy=strategy,
         peers=len(peers),
-        **spread,
+        tuples=spread["tuples"],
+        subscriptions=spread["subscriptions"],
+        templates=spread["templates"],
+        work=spread["work"],
+        first_epoch=spread["first_epoch"],
         published=workload.tuples,
         subscribed=len(subscriptions),
         lost=plan.lost,
         questions=plan.questions,
         meetings=check_meetings(plan, workload, subscriptions),
+        learning=Learning(
+            loads=2 * plan.questions,
+            assigning=assigning,
+            finding=finding,
+            interest=interest_messages(len(peers), workload.tuples, workload.seconds) if strategy.demand else 0,
+            splits=plan.split_messages,
+        ),
+        pointers=spread["pointers"] if strategy.choices > 1 else None,
+        capacity=spread.get("capacity"),
+        utilisation=spread.get(UTILISATION),
     )
 
 

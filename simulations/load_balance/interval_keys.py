@@ -1,4 +1,4 @@
-"""Keys by interval: the object's place as an ordered attribute, whose numbers have the key of their interval.
+"""Keys of numbers: the object's place as an ordered attribute, whose numbers have the key of their interval, or MAAN's ring.
 
 The decisions are those of :mod:`gsg.tuples.ordered_attributes`, over columns (kernels.py). A tuple has as many keys as without. A
 subscription that has bounds and no constant is posted under the intervals between its bounds, and not at every peer.
@@ -6,15 +6,18 @@ subscription that has bounds and no constant is posted under the intervals betwe
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gsg.tuples.ordered_attributes import POSTED_INTERVALS, OrderedAttribute
 
 from ..engine import kernels
-from ..engine.kernels import Whole
+from ..engine.kernels import Flags, Whole
 from ..errors import BadParameter
 from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
+from .ring import points_of
 from .strategies import Strategy
 
 
@@ -25,7 +28,7 @@ def attribute_of(strategy: Strategy) -> OrderedAttribute | None:
 
 def check_numbers(strategy: Strategy, workload: Workload) -> None:
     """Raises BadParameter for a strategy that takes objects as numbers where the workload does not."""
-    if strategy.ordered and workload.constants[OBJECT].values is None:
+    if (strategy.ordered or strategy.maan) and workload.constants[OBJECT].values is None:
         raise BadParameter(
             f"strategy {strategy.name!r} takes objects as numbers, and those of files and traces are not read as numbers; expected "
             "synthetic tuples"
@@ -35,9 +38,12 @@ def check_numbers(strategy: Strategy, workload: Workload) -> None:
 def constants_of(strategy: Strategy, workload: Workload) -> tuple[tuple[Constants, ...], Constants | None]:
     """The constants of each position, by code: each object has the key of its interval, and all facts that lie there.
 
-    And the intervals as constants; None where a strategy has no ordered keys.
+    With MAAN each has its point on the ring. And the intervals as constants; None where a strategy has no ordered keys.
     """
     attribute = attribute_of(strategy)
+    if strategy.maan:
+        objects = workload.constants[OBJECT]
+        return (*workload.constants[:OBJECT], replace(objects, keys=points_of(values_of(objects)))), None
     if attribute is None:
         return workload.constants, None
     objects = workload.constants[OBJECT]
@@ -61,6 +67,13 @@ def intervals_asked(strategy: Strategy, subscriptions: Subscriptions, peers: int
     count = last - first + 1
     by_interval = ~subscriptions.given.any(axis=0) & subscriptions.bounded & (count <= POSTED_INTERVALS) & (count < peers)
     return first, np.where(by_interval, count, 0)
+
+
+def ranges_asked(strategy: Strategy, subscriptions: Subscriptions) -> Flags:
+    """Which subscriptions are posted between their bounds on MAAN's ring: those that have bounds and no constant."""
+    if not strategy.maan:
+        return np.zeros(len(subscriptions), dtype=bool)
+    return ~subscriptions.given.any(axis=0) & subscriptions.bounded
 
 
 def holding(values: NDArray[np.float64], bounds: NDArray[np.float64]) -> Whole:

@@ -9,12 +9,14 @@ import numpy as np
 from ..engine import kernels
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
+from ..workload.workload import OBJECT
 from .assignment import assign
 from .capacities import UNIT
 from .counted_tuples import Counts, holders
 from .loads import Histogram
 from .peers import Peers, Region
 from .plan import Place, Plan, expanded
+from .ring import Ranges, Ring
 from .strategies import Spread
 
 
@@ -45,15 +47,18 @@ class PeerLoads(NamedTuple):
     """Peers that were asked in vain for the keys of these, once for each copy of a tuple or a subscription."""
 
     def histograms(self, *, utilisation: bool = False) -> dict[str, Histogram]:
-        """How many of these peers have how much, by name of the load; and UTILISATION where their capacities differ."""
+        """How many of these peers have how much, by name; and their capacities and UTILISATION where those are not alike."""
         found = {name: Histogram.of(getattr(self, name)) for name in LOADS}
-        return found | ({UTILISATION: Histogram.of(self.tuples * UTILISATION_UNIT // self.capacity)} if utilisation else {})
+        if utilisation:
+            found["capacity"] = Histogram.of(self.capacity)
+            found[UTILISATION] = Histogram.of(self.tuples * UTILISATION_UNIT // self.capacity)
+        return found
 
 
 LOADS = PeerLoads._fields[2:]
 """The loads of a peer by name."""
 UTILISATION = "utilisation"
-"""The name of copies of tuples by capacity, where a copy at a peer of capacity 1 is UTILISATION_UNIT // capacities.UNIT."""
+"""The name of copies of tuples by capacity, in hundredths of a copy for a capacity of 1."""
 UTILISATION_UNIT = 100 * UNIT
 
 
@@ -64,6 +69,7 @@ class _Turning:
         self._plan = plan
         self._region = region
         self.numbers, self._ownership = region.peers(peers, plan.strategy.virtual)
+        self._ring = Ring(peers.prefixes(), self.numbers) if plan.strategy.maan else None
         self._capacity = peers.capacities_of(self.numbers)
         self._loads = {name: np.zeros(len(self.numbers), dtype=np.int64) for name in LOADS}
         self._assignment = assign(plan, peers, self._ownership) if plan.strategy.assigned else None
@@ -73,6 +79,12 @@ class _Turning:
         """What is posted at every peer."""
         self._loads["subscriptions"] += self._plan.everywhere_subscriptions
         self._loads["templates"] += self._plan.everywhere
+
+    def give_ranges(self, ranges: Ranges) -> None:
+        """What is posted between bounds on MAAN's ring."""
+        if self._ring is not None:
+            self._loads["subscriptions"] += self._ring.covered(ranges.low, ranges.high)
+            self._loads["templates"] += self._ring.covered(ranges.low[ranges.is_first], ranges.high[ranges.is_first])
 
     def give_pairs(self, counts: Counts) -> None:
         """What has keys of two constants."""
@@ -94,11 +106,16 @@ class _Turning:
         for codes, number in expanded(place.cells):
             row, column = place.row_and_column(codes, number)
             keys = kernels.cell_key(place.keys[codes], row, column)
-            mine = self._region.holds(keys)
+            successors = self._ring.successors(keys) if self._ring is not None and place is self._plan.places[OBJECT] else None
+            mine = self._region.holds(keys) if successors is None else successors >= 0
             codes, row, column, keys = codes[mine], row[mine], column[mine], keys[mine]
             posted, slots = first_column[codes] + column, first_row[codes] + row
             tuples = np.zeros(len(keys), dtype=np.int64) if counts is None else counts[slots] * sent[codes]
-            closest, held_by = self._holders(keys, tuples + place.subscriptions[posted])
+            closest, held_by = (
+                self._holders(keys, tuples + place.subscriptions[posted])
+                if successors is None
+                else (successors[mine], [successors[mine]])
+            )
             self._give("subscriptions", closest, place.subscriptions[posted])
             self._give("templates", closest, place.templates[posted])
             if counts is None:
@@ -153,5 +170,7 @@ def loads_in(region: Region, plan: Plan, counts: Counts, peers: Peers) -> PeerLo
         turning.give_place(place, slots, met if position == 0 else 0)
     if plan.between is not None:
         turning.give_place(plan.between, None)
+    if plan.ranges is not None:
+        turning.give_ranges(plan.ranges)
     turning.give_assigned()
     return turning.loads()

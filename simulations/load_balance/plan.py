@@ -22,7 +22,9 @@ from ..engine.ownership import MAX_PEERS
 from ..engine.randomness import Stream, Words
 from ..errors import BadParameter, check_range
 from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
-from .interval_keys import check_numbers, constants_of, holding, intervals_asked, values_of
+from .interval_keys import check_numbers, constants_of, holding, intervals_asked, ranges_asked, values_of
+from .learning import split_messages
+from .ring import Ranges, points_of
 from .strategies import Spread, Strategy
 
 PAIRS = tuple(combinations(range(ARITY), 2))
@@ -30,7 +32,7 @@ PAIRS = tuple(combinations(range(ARITY), 2))
 PAIR = ARITY
 """The anchor of a subscription that is posted under two of its constants together."""
 INTERVALS = ARITY + 1
-"""The anchor of a subscription that is posted under the intervals between its bounds."""
+"""The anchor of a subscription that is posted between its bounds: under intervals, or at peers on MAAN's ring."""
 LOST = -2
 """The anchor of a subscription that finds no key to be posted under."""
 MAX_ASSIGNED_PEERS = 1 << 21
@@ -101,6 +103,8 @@ class Plan:
     between: Place | None
     """The intervals under which subscriptions with bounds are posted; None where there are no ordered keys. No tuple is counted
     there: its object's key is that of its interval."""
+    ranges: Ranges | None
+    """The subscriptions that are posted between their bounds on MAAN's ring; None where there are none."""
     pairs: Pairs
     everywhere: int
     """Distinct templates without constants, which are posted at every peer and met at a tuple's first key."""
@@ -115,6 +119,8 @@ class Plan:
     """What a peer has in the mean of facts and of templates, before any key is split."""
     questions: int
     """Peers that were asked about their load before a subscription was posted."""
+    split_messages: int
+    """Those that tell into how many parts keys are split."""
 
     @property
     def all_places(self) -> list[Place]:
@@ -165,7 +171,8 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     if subscriptions.rarest is not None and strategy.anchor is Anchor.RAREST and not strategy.popular and not strategy.composite:
         anchors = subscriptions.rarest
     first_interval, intervals = intervals_asked(strategy, subscriptions, peers)
-    anchors = np.where(intervals > 0, INTERVALS, anchors)
+    ranged = ranges_asked(strategy, subscriptions)
+    anchors = np.where((intervals > 0) | ranged, INTERVALS, anchors)
     is_first = np.zeros(len(subscriptions), dtype=bool)
     is_first[subscriptions.firsts(draws, anchors)] = True
     mean = ARITY * workload.tuples / peers, int(is_first.sum()) / peers
@@ -187,9 +194,12 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     if subscriptions.bounds is not None:
         values = values_of(constants[OBJECT])
         everywhere_met = holding(values, subscriptions.bounds[:, everywhere])
-        if between is not None:
+        if between is not None or strategy.maan:
             held = holding(values, subscriptions.bounds[:, (anchors == INTERVALS) & is_first])
             places[OBJECT] = replace(places[OBJECT], met=places[OBJECT].templates + held)
+    ranges = None
+    if subscriptions.bounds is not None and strategy.maan:
+        ranges = Ranges(*map(points_of, subscriptions.bounds[:, ranged]), is_first=is_first[ranged])
     joint = np.zeros(len(subscriptions), dtype=np.uint64)
     for number, (first, second) in enumerate(PAIRS):
         joint[pair == number] = kernels.scattered(keys[first, pair == number], keys[second, pair == number])
@@ -199,6 +209,7 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
         peers=peers,
         places=tuple(places),
         between=between,
+        ranges=ranges,
         pairs=Pairs(paired, *_counted(which.reshape(-1), is_first[anchors == PAIR], len(paired))),
         everywhere=len(everywhere),
         everywhere_subscriptions=int((anchors == NOWHERE).sum()),
@@ -207,7 +218,18 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
         epoch_s=workload.seconds / strategy.amount,
         mean=mean,
         questions=int(given.sum()) if strategy.anchor is Anchor.RAREST else 0,
+        split_messages=sum(_split_messages(strategy, place, mean, peers) for place in places),
     )
+
+
+def _split_messages(strategy: Strategy, place: Place, mean: tuple[float, float], peers: int) -> int:
+    """Those that tell into how many parts the keys of a place are split, each key once."""
+    if strategy.spread not in (Spread.HOT_SPLIT, Spread.GRID):
+        return 0
+    split = np.flatnonzero(place.cells > 1)
+    split = split[np.unique(place.keys[split], return_index=True)[1]]
+    rows, columns = (np.ones_like(split) if parts is None else parts[split] for parts in (place.rows, place.columns))
+    return split_messages(rows, columns, bearable_loads(strategy, mean), peers)
 
 
 def _counted(slots: Whole, is_first: Flags, number: int) -> tuple[Whole, Whole]:

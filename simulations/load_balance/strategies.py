@@ -24,6 +24,7 @@ A strategy is written as its parts joined by ``+``, such as ``rarest+hot-split-1
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -205,9 +206,8 @@ def _numbered(part: str) -> tuple[str, int]:
 
 def _bound(part: str, text: str) -> int:
     """So many times the mean, in hundredths."""
-    whole, _, hundredths = text.partition(".")
-    is_number = text.isascii() and whole.isdigit() and (hundredths or "0").isdigit() and len(hundredths) <= 2  # noqa: PLR2004  # of 100
-    bound = int(whole) * HUNDREDTHS + int(hundredths.ljust(2, "0")) if is_number else 0
+    found = re.fullmatch(r"([0-9]{1,9})(?:\.([0-9]{1,2}))?", text)
+    bound = int(found[1]) * HUNDREDTHS + int((found[2] or "").ljust(2, "0")) if found else 0
     if not HUNDREDTHS < bound <= _MOST_BOUND:
         raise BadParameter(
             f"strategy part {part!r}: expected a number above 1 and up to {_MOST_BOUND // HUNDREDTHS} after 'bounded', in hundredths "

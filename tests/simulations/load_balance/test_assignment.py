@@ -169,10 +169,12 @@ def test_two_choices_even_out_what_one_does_not() -> None:
     even = Synthetic(200_000, (40_000, 500, 40_000), (0.0, 0.0, 0.0), seed=4)
     asked, peers = even.subscriptions(10, COMMON_MIX, 1), Peers(100)
 
-    one, two = (run(parse(name), even, asked, peers, InOneThread()) for name in ("rarest", "choices-2"))
+    one, two, four = (run(parse(name), even, asked, peers, InOneThread()) for name in ("rarest", "choices-2", "choices-4"))
 
-    assert one.tuples.total == two.tuples.total
-    assert two.spreads()["tuple_load"].max_over_mean < 1.2 < one.spreads()["tuple_load"].max_over_mean
+    assert one.tuples.total == two.tuples.total == four.tuples.total
+    uneven = [outcome.spreads()["tuple_load"].max_over_mean for outcome in (four, two, one)]
+    # Two hashes of a key often fall to peers of large regions both.
+    assert uneven[0] < 1.1 < uneven[1] < 1.6 < 4 < uneven[2]
 
 
 def test_a_hot_key_stays_whole_under_any_bound() -> None:
