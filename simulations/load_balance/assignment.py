@@ -11,6 +11,7 @@ Everything here is exact and in one thread: it is of all peers at once, and done
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -79,8 +80,8 @@ def weighed_keys(plan: Plan) -> tuple[Words, Whole]:
             cells += len(codes)
             if cells > MAX_ASSIGNED_KEYS:
                 raise BadParameter(
-                    f"strategy {plan.strategy.name!r} over more than {MAX_ASSIGNED_KEYS} keys; expected fewer distinct constants, or "
-                    "fewer parts of keys, since keys are assigned one after the other"
+                    f"strategy {plan.strategy.name!r} over more than {MAX_ASSIGNED_KEYS} keys; expected fewer constants, or fewer "
+                    "parts of keys, since keys are assigned one after the other"
                 )
             row, column = place.row_and_column(codes, number)
             keys.append(kernels.cell_key(place.keys[codes], row, column))
@@ -139,9 +140,7 @@ def bounds_of(strategy: Strategy, weight: int, capacities: Whole) -> Whole:
     return np.array(bounds, dtype=np.int64)[which.reshape(-1)]
 
 
-def closest_with_room(
-    keys: Words, weights: Whole, ownership: Ownership, prefixes: Words, bounds: Whole
-) -> tuple[Whole, Whole]:
+def closest_with_room(keys: Words, weights: Whole, ownership: Ownership, prefixes: Words, bounds: Whole) -> tuple[Whole, Whole]:
     """The holder of each key, and how many peers are closer to the key: the closest that stays within its bound with it.
 
     Mirrokni, Thorup and Zadimoghaddam, "Consistent Hashing with Bounded Loads" (2018), with keys that weigh something and peers in
@@ -175,7 +174,7 @@ class _Room:
         self._peers = order.tolist()
         ids = prefixes[order].tolist()
         # Branch i parts leaf i from leaf i + 1 at the highest bit in which they differ, and leaves are ~i: a Cartesian tree.
-        self._bit = [(one ^ other).bit_length() - 1 for one, other in zip(ids, ids[1:], strict=False)]
+        self._bit = [(one ^ other).bit_length() - 1 for one, other in pairwise(ids)]
         count = len(self._bit)
         self._children = [(0, 0)] * count
         self._sizes = [(0, 0)] * count

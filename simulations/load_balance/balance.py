@@ -74,7 +74,7 @@ class Outcome:
     questions: int
     """Peers that were asked for their load before subscriptions were posted."""
     meetings: MeetingCheck
-    learning: Learning = Learning()
+    learning: Learning
     pointers: Histogram | None = None
     """Keys that others hold, of which peers say whom to ask; None where no keys are assigned."""
     capacity: Histogram | None = None
@@ -84,7 +84,7 @@ class Outcome:
 
     @property
     def utilisation_max_over_mean(self) -> float | None:
-        """What the busiest peer carries for its capacity, in times of what all carry for all of theirs; None where all are alike."""
+        """What the busiest peer carries for its capacity, in times of what all do for all of theirs; None where all are alike."""
         if self.capacity is None or self.utilisation is None:
             return None
         return self.utilisation.largest * self.capacity.total / (UTILISATION_UNIT * max(1, self.tuples.total))
@@ -288,7 +288,8 @@ class OnSpark(Engine):
             rows = frame.toArrow().to_pylist()
         parts: dict[str, list[Histogram]] = {}
         for row in rows:
-            parts.setdefault(row["load"], []).append(Histogram(np.frombuffer(row["values"], np.int64), np.frombuffer(row["peers"], np.int64)))
+            found = Histogram(np.frombuffer(row["values"], np.int64), np.frombuffer(row["peers"], np.int64))
+            parts.setdefault(row["load"], []).append(found)
         return {name: Histogram.sum(some) for name, some in parts.items()}
 
     def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:

@@ -44,17 +44,19 @@ class Capacities:
 
 
 def parse_capacities(text: str) -> Capacities:
-    """The capacities that a text says, ``pareto:1.5`` or classes with weights such as ``1=60,10=30,100=10``. Raises BadParameter."""
+    """What a text says: ``pareto:1.5``, or classes with weights such as ``1=60,10=30,100=10``. Raises BadParameter."""
     law, colon, exponent = text.partition(":")
     if colon or law == PARETO:
         alpha = _number(exponent)
-        if law != PARETO or not 1 < alpha <= 100:  # noqa: PLR2004  # beyond it all are the same
-            raise BadParameter(f"capacities {text!r}: expected pareto:ALPHA with a number above 1 and up to 100, such as pareto:1.5")
+        if law != PARETO or not 1 < alpha <= 100:  # beyond it all are the same
+            raise BadParameter(
+                f"capacities {text!r}: expected pareto:ALPHA with a number above 1 and up to 100, such as pareto:1.5"
+            )
         return Capacities(text, alpha)
     classes = []
     for part in text.split(","):
         capacity, _, weight = map(str.strip, part.partition("="))
-        if not 1 / UNIT <= _number(capacity) <= MOST or not 0 < _number(weight) < 1e9:  # noqa: PLR2004  # a finite one
+        if not 1 / UNIT <= _number(capacity) <= MOST or not 0 < _number(weight) < 1e9:  # a finite one
             raise BadParameter(
                 f"capacities {text!r}: {part.strip()!r} is no class; expected pareto:ALPHA, or classes of capacities from "
                 f"{1 / UNIT:g} to {MOST} with weights above 0, such as 1=60,10=30,100=10"
@@ -71,7 +73,8 @@ def ids_for(capacities: Whole, ids: int) -> Whole:
     neighbours, which would spare links and not load.
     """
     mean = capacities.sum() / len(capacities)
-    return np.maximum(1, np.rint(capacities * (ids / mean)).astype(np.int64))
+    counts: Whole = np.maximum(1, np.rint(capacities * (ids / mean)).astype(np.int64))
+    return counts
 
 
 def _number(text: str) -> float:

@@ -17,6 +17,7 @@ from ..engine import kernels
 from ..engine.kernels import Flags, Whole
 from ..errors import BadParameter
 from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
+from .known_facts import known_constants
 from .ring import points_of
 from .strategies import Strategy
 
@@ -40,18 +41,17 @@ def constants_of(strategy: Strategy, workload: Workload) -> tuple[tuple[Constant
 
     With MAAN each has its point on the ring. And the intervals as constants; None where a strategy has no ordered keys.
     """
-    attribute = attribute_of(strategy)
+    attribute, constants = attribute_of(strategy), known_constants(strategy, workload)
+    objects = constants[OBJECT]
     if strategy.maan:
-        objects = workload.constants[OBJECT]
-        return (*workload.constants[:OBJECT], replace(objects, keys=points_of(values_of(objects)))), None
+        return (*constants[:OBJECT], replace(objects, keys=points_of(values_of(objects)))), None
     if attribute is None:
-        return workload.constants, None
-    objects = workload.constants[OBJECT]
+        return constants, None
     inside = kernels.interval_of(attribute, values_of(objects))
     keys = kernels.scattered(np.arange(attribute.intervals + 2, dtype=np.uint64), ARITY)
     facts = np.bincount(inside, weights=objects.facts, minlength=len(keys)).astype(np.int64)
     by_interval = Constants(keys[inside], facts[inside], objects.values)
-    return (*workload.constants[:OBJECT], by_interval), Constants(keys, facts)
+    return (*constants[:OBJECT], by_interval), Constants(keys, facts)
 
 
 def intervals_asked(strategy: Strategy, subscriptions: Subscriptions, peers: int) -> tuple[Whole, Whole]:

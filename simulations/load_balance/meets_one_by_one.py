@@ -23,6 +23,7 @@ from ..engine.kernels import Whole
 from ..engine.randomness import Words
 from ..workload.workload import ARITY, OBJECT, Chunk, Subscriptions, Workload
 from .interval_keys import attribute_of, constants_of, values_of
+from .known_facts import known_constants
 from .plan import PAIRS, Plan, bearable_facts, bearable_loads
 from .strategies import Spread
 
@@ -67,7 +68,7 @@ class OneByOne:
         self._plan = plan
         self._strategy = plan.strategy
         self._attribute = attribute_of(plan.strategy)
-        self._asked = workload.constants
+        self._asked = known_constants(plan.strategy, workload)
         self._constants, self._intervals = constants_of(plan.strategy, workload)
         self._codes = subscriptions.codes
         self._bounds = subscriptions.bounds

@@ -72,10 +72,11 @@ class Peers:
         """
         if self.capacity is None or virtual == 1:
             return Ownership(kernels.virtual_ids(self.prefixes(), virtual), peers=self.count)
-        own, counts = self.prefixes(), ids_for(self.capacities(), virtual)
+        counts = ids_for(self.capacities(), virtual)
         peer_of = np.repeat(np.arange(self.count), counts)
         number = np.arange(len(peer_of)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return Ownership(np.where(number == 0, own[peer_of], kernels.scattered(own[peer_of], number.astype(np.uint64))), peer_of=peer_of)
+        own = self.prefixes()[peer_of]
+        return Ownership(np.where(number == 0, own, kernels.scattered(own, number.astype(np.uint64))), peer_of=peer_of)
 
     def names(self, numbers: Whole) -> pyarrow.Array:
         """The ids of these peers in hexadecimal: of those that are drawn the first 64 bits, which is all that there is of them."""

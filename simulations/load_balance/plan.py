@@ -23,6 +23,7 @@ from ..engine.randomness import Stream, Words
 from ..errors import BadParameter, check_range
 from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
 from .interval_keys import check_numbers, constants_of, holding, intervals_asked, ranges_asked, values_of
+from .known_facts import known_constants
 from .learning import split_messages
 from .ring import Ranges, points_of
 from .strategies import Spread, Strategy
@@ -146,8 +147,8 @@ def check(strategy: Strategy, peers: int, workload: Workload) -> None:
     check_numbers(strategy, workload)
     if strategy.assigned and peers > MAX_ASSIGNED_PEERS:
         raise BadParameter(
-            f"strategy {strategy.name!r} among {peers} peers; expected {MAX_ASSIGNED_PEERS} at most, since one task assigns keys to "
-            "all of them one after the other"
+            f"strategy {strategy.name!r} among {peers} peers; expected {MAX_ASSIGNED_PEERS} at most, since one task assigns "
+            "keys to all of them one after the other"
         )
     if strategy.replicas > peers:
         raise BadParameter(f"{strategy.replicas} holders of a key among {peers} peers; expected no more than there are peers")
@@ -164,7 +165,8 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     given = subscriptions.given
     codes = np.where(given, subscriptions.codes, 0)
     # Facts are those of each constant, and of no interval: that is what peers ask for, and by which a template is found.
-    facts = np.array([known.facts[column] for known, column in zip(workload.constants, codes, strict=True)])
+    asked = known_constants(strategy, workload)
+    facts = np.array([known.facts[column] for known, column in zip(asked, codes, strict=True)])
     keys = np.array([known.keys[column] for known, column in zip(workload.constants, codes, strict=True)]) * given
     draws = kernels.drawn(list(keys))
     anchors, pair = anchors_of(strategy, workload.tuples, given, facts, draws)
@@ -199,7 +201,8 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
             places[OBJECT] = replace(places[OBJECT], met=places[OBJECT].templates + held)
     ranges = None
     if subscriptions.bounds is not None and strategy.maan:
-        ranges = Ranges(*map(points_of, subscriptions.bounds[:, ranged]), is_first=is_first[ranged])
+        low, high = subscriptions.bounds[:, ranged]
+        ranges = Ranges(points_of(low), points_of(high), is_first[ranged])
     joint = np.zeros(len(subscriptions), dtype=np.uint64)
     for number, (first, second) in enumerate(PAIRS):
         joint[pair == number] = kernels.scattered(keys[first, pair == number], keys[second, pair == number])

@@ -1,8 +1,8 @@
-"""Keys in the order of numbers around the ring of ids, as MAAN has them: each is its successor's, and a range all that lies between.
+"""Keys in the order of numbers around the ring of ids, as MAAN has them: a key is its successor's, and a range all peers' between.
 
-Cai, Frank, Chen and Szekely, "MAAN: A Multi-Attribute Addressable Network for Grid Information Services" (2004), section 3: a number
-is hashed so that order is kept, to its place between the least and the greatest number; a range is posted at the successor of its
-lower bound and at all peers from there to the successor of its upper one.
+Cai, Frank, Chen and Szekely, "MAAN: A Multi-Attribute Addressable Network for Grid Information Services" (2004), section 3: numbers
+are hashed so that their order is kept, each to its place between the least and the greatest; a range is posted at the successor of
+its lower bound and at all peers from there to the successor of its upper one.
 """
 
 from __future__ import annotations

@@ -210,7 +210,7 @@ def _bound(part: str, text: str) -> int:
     bound = int(found[1]) * HUNDREDTHS + int((found[2] or "").ljust(2, "0")) if found else 0
     if not HUNDREDTHS < bound <= _MOST_BOUND:
         raise BadParameter(
-            f"strategy part {part!r}: expected a number above 1 and up to {_MOST_BOUND // HUNDREDTHS} after 'bounded', in hundredths "
-            "at most, such as bounded-1.25"
+            f"strategy part {part!r}: expected a number above 1 and up to {_MOST_BOUND // HUNDREDTHS} after 'bounded', in "
+            "hundredths at most, such as bounded-1.25"
         )
     return bound

@@ -85,13 +85,13 @@ def test_loads_are_those_of_single_decisions(name: str) -> None:
         keys = keys_of_subscription(single, number)
         assert keys is not None
         if keys:
-            position = next(
-                place for place, code in enumerate(codes) if code >= 0 and single._key(place, code) == keys[0]
-            )
+            position = next(place for place, code in enumerate(codes) if code >= 0 and single._key(place, code) == keys[0])
             peers = {owner(position, codes[position])}
         elif np.isfinite([low, high]).any():
             ends = ring_point(low), ring_point(high)
-            peers = {successor(end, ring) for end in ends} | {peer for peer, point in enumerate(ring) if ends[0] <= point <= ends[1]}
+            peers = {successor(end, ring) for end in ends} | {
+                peer for peer, point in enumerate(ring) if ends[0] <= point <= ends[1]
+            }
             position = None
         else:
             peers, position = set(range(len(PEERS))), None
@@ -172,9 +172,11 @@ def test_a_wide_range_is_at_as_many_peers_as_lie_between() -> None:
 
 
 def test_objects_that_are_no_numbers_and_deaths_are_refused() -> None:
-    recorded = Recorded(TUPLES.chunk(0, 50).codes, tuple(TUPLES.constants[:2]) + (TUPLES.constants[0],))
+    recorded = Recorded(TUPLES.chunk(0, 50).codes, (*TUPLES.constants[:2], TUPLES.constants[0]))
 
-    with pytest.raises(BadParameter, match="'maan' takes objects as numbers, and those of files and traces are not read as numbers"):
+    with pytest.raises(
+        BadParameter, match="'maan' takes objects as numbers, and those of files and traces are not read as numbers"
+    ):
         make_plan(parse("maan"), recorded, SUBSCRIPTIONS, len(PEERS))
     with pytest.raises(BadParameter, match="'maan' puts keys at other peers than the closest, whose deaths are looked at here"):
         sample_meetings(parse("maan"), TUPLES, SUBSCRIPTIONS, PEERS.prefixes(), 1)

@@ -8,8 +8,15 @@ from gsg.placement.rules import Anchor
 from simulations.errors import BadParameter
 from simulations.load_balance.strategies import STANDARD, Spread, Strategy, parse
 
-
-OTHERS = ("choices-2", "choices-4+hot-split-10", "bounded-1.25", "bounded-1.5+predicate", "bounded-3", "maan", "early-10+hot-split-10")
+OTHERS = (
+    "choices-2",
+    "choices-4+hot-split-10",
+    "bounded-1.25",
+    "bounded-1.5+predicate",
+    "bounded-3",
+    "maan",
+    "early-10+hot-split-10",
+)
 
 
 def test_parts_go_together_in_any_order() -> None:
@@ -52,7 +59,10 @@ def test_all_of_a_comparison_are_different() -> None:
         ("rarset", r"unknown strategy 'rarset'; expected predicate, .*; did you mean 'rarest'\?"),
         ("two-choices", r"unknown strategy 'two-choices'; expected .*; did you mean 'choices'\?"),
         ("choices-17", "'choices-17': expected a number from 1 to 16 after 'choices'"),
-        ("bounded-1", "'bounded-1': expected a number above 1 and up to 1000 after 'bounded', in hundredths at most, such as bounded-1.25"),
+        (
+            "bounded-1",
+            "'bounded-1': expected a number above 1 and up to 1000 after 'bounded', in hundredths at most, such as bounded-1.25",
+        ),
         ("bounded-1.255", "'bounded-1.255': expected a number above 1"),
         ("bounded-2.", "'bounded-2.': expected a number above 1"),
         ("bounded-1001", "'bounded-1001': expected a number above 1"),
