@@ -183,8 +183,9 @@ LEGEND = (
     "subscription. max/mean, p99/mean, Gini: how copies of tuples are spread over peers (1, 1 and 0 where all carry the "
     "same); the mean is of all copies that a strategy makes, so strategies are compared by what the busiest peer gets of "
     "all tuples. peak load: most copies of tuples at one peer. peak work: most pairs of a tuple and a template that met at "
-    "one peer. learning: messages by which peers learn what a strategy goes by. lost: subscriptions that find no key. missed: matching pairs, in a sample, that did not meet though they "
-    "should."
+    "one peer. utilised: most copies at one peer for its capacity. learning: messages by which peers learn what a strategy "
+    "goes by. lost: subscriptions that find no key. missed: "
+    "matching pairs, in a sample, that did not meet though they should."
 )
 """What the terminal's table means."""
 
@@ -212,8 +213,11 @@ def _missed(outcome: Outcome) -> str:
 
 def terminal_table(outcomes: Sequence[Outcome]) -> Table:
     """What each strategy costs, and how it spreads the load, for a terminal."""
-    by_capacity = [each for each in _COLUMNS if each[0] == _UTILISATION and outcomes[0].utilisation is not None]
-    return Table.from_rows("Strategies", (*_FEW_COLUMNS, *by_capacity), outcomes)
+    columns = _FEW_COLUMNS
+    if outcomes[0].utilisation is not None:
+        columns = tuple(each for each in columns if each[0] not in ("p99/mean", "Gini"))
+        columns += (("utilised", "max/mean", _utilisation),)
+    return Table.from_rows("Strategies", columns, outcomes)
 
 
 _NOTES = (

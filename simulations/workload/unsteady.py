@@ -90,7 +90,7 @@ class Adversary:
     def keys(self, seed: int) -> Words:
         """Their keys, beside each other at a point that the seed says."""
         point = Stream(seed, "target").words(0, 1) & ~_NEAR
-        found: Words = point + np.arange(self.constants, dtype=np.uint64)
+        found: Words = np.bitwise_or(point, np.arange(self.constants, dtype=np.uint64))
         return found
 
     def values(self) -> NDArray[np.float64]:
