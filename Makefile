@@ -13,7 +13,7 @@ ARGS ?=
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test check screenshots soak format bench clean
+.PHONY: help demo test check screenshots reports soak format bench clean
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -65,6 +65,20 @@ check: $(STAMP) ## format, lint, types, import arrows
 
 screenshots: $(STAMP) ## the pictures of docs/page.md, in Chromium
 	GSG_SCREENSHOTS=docs/page $(BIN)/python -m pytest -n 2 tests/gsg/http/page/test_page_screenshots.py
+
+# Each report is one command, which the page says too; SHARED has the data that is not ours to publish.
+SHARED ?= $(or $(GSG_SHARED),../shared)
+REPORT = $(BIN)/gsg simulate
+reports: $(STAMP) ## the reports and the tables of docs/simulation.md (half an hour)
+	$(REPORT) load-balance --engine numpy --peers 100000 --tuples 2000000 --subscriptions 200000 --seeds 5 --out build/synthetic
+	$(REPORT) load-balance --engine numpy --peers 100000 --subscriptions 20000 --seeds 5 --events $(SHARED)/data/films-2008-2014.nt.gz --out build/films
+	$(REPORT) load-balance --engine numpy --peers 100000 --subscriptions 20000 --seeds 5 --events $(SHARED)/data/codex-m-train.tsv.gz --out build/codex
+	$(REPORT) churn --engine numpy --peers 1000 --strategy predicate --strategy rarest --strategy hot-split-10 --runs 100 --out build/churn
+	$(REPORT) churn --engine numpy --lifetimes exponential,weibull,pareto --out build/lifetimes
+	$(REPORT) routing --engine numpy --peers 100000 --k 2,4,8,16,20 --out build/routing
+	$(REPORT) sweep --engine numpy --strategy rarest --strategy composite --strategy hot-split-10 --seeds 20 --out build/seeds
+	$(REPORT) sweep --engine numpy --mix '??b=1' --mix '??a=1' --values scattered --values by-rank --peers 100,1000,10000,100000 --strategy rarest --strategy ordered-60 --strategy ordered-1024 --strategy hot-split-10+ordered-60 --seeds 1 --out build/bounds
+	for name in synthetic films codex churn lifetimes routing; do cp build/$$name/report.html docs/simulation/$$name.html; done
 
 soak: $(STAMP) ## random queries and histories, like queries together and alone, 10,000 runs of peers in trouble and some of real ones, random lines at the Pedro door, all film data (hours, or less: ARGS="--seconds 600")
 	$(BIN)/python tests/conformance/conformance_soak.py $(ARGS)

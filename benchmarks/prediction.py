@@ -2,8 +2,8 @@
 
     .venv/bin/python -m benchmarks.prediction --anchor rarest
 
-Peers run in processes of their own, on loopback. What each holds in the end must be what the simulation says, peer by peer. With
-``--untraced`` the same is done without a trace as well, to see what tracing costs.
+Peers run in processes of their own, on loopback. What each holds in the end, and what its subscriptions have received, must be what
+the simulation says, peer by peer. With ``--untraced`` the same is done without a trace as well, to see what tracing costs.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from simulations.load_balance.peer_loads import loads_in
 from simulations.load_balance.peers import Peers, Region
 from simulations.load_balance.plan import make_plan
 from simulations.load_balance.strategies import parse
+from simulations.subscribers.traced import received
 from simulations.workload.files import read
 from simulations.workload.traces import read_trace
 from simulations.workload.workload import COMMON_MIX
@@ -37,12 +38,14 @@ BATCH = 1_000
 
 Held = dict[str, tuple[int, int]]
 """By the id of a peer its copies of tuples and its templates."""
+Told = dict[str, tuple[int, int]]
+"""By the id of a peer the facts that its subscriptions found there, and the changes that they heard of."""
 
 
 def queries() -> list[str]:
     """One condition each, with constants of the data."""
     reading = read(FILM_DATA)
-    terms = [list(known) for known in reading.terms]
+    terms = reading.terms()
     codes = reading.recorded.subscriptions(SUBSCRIPTIONS, COMMON_MIX, 1).codes.T.tolist()
     names = ("?s", "?p", "?o")
     return [
@@ -51,8 +54,8 @@ def queries() -> list[str]:
     ]
 
 
-async def peers_hold(tuples: Sequence[Tuple], asked: Sequence[str], options: Sequence[str]) -> tuple[Held, float]:
-    """Half of the tuples, half of the subscriptions, and both again; what each peer holds then, and the seconds it took."""
+async def peers_hold(tuples: Sequence[Tuple], asked: Sequence[str], options: Sequence[str]) -> tuple[Held, Told, float]:
+    """Half of the tuples, half of the subscriptions, and both again; what each peer holds and was told then, and the seconds."""
     async with peers(PEERS, options=options) as processes, AsyncExitStack() as stack:
         doors = [await stack.enter_async_context(gsg.connect(process.url)) for process in processes]
         await until_all_know_all(doors)
@@ -65,7 +68,11 @@ async def peers_hold(tuples: Sequence[Tuple], asked: Sequence[str], options: Seq
                 await doors[number % PEERS].subscribe(asked[number], callback=lambda sign, row: None)
         seconds = time.perf_counter() - began
         report = await doors[0].report()
-    return {peer.peer.hex(): (peer.entries, peer.templates) for peer in report.peers}, seconds
+    told: Told = {}
+    for peer in report.peers:
+        counts = {one.name: one.count for one in peer.counts}
+        told[peer.peer.hex()] = counts["feed_facts_received"], counts["feed_changes_received"]
+    return {peer.peer.hex(): (peer.entries, peer.templates) for peer in report.peers}, told, seconds
 
 
 async def until_all_know_all(doors: Sequence[gsg.AsyncClient]) -> None:
@@ -85,13 +92,14 @@ def main() -> None:
     tuples, asked = list(gsg.load(FILM_DATA))[:: options.every], queries()
     print(machine())
     with tempfile.TemporaryDirectory() as folder:
-        held, seconds = asyncio.run(peers_hold(tuples, asked, ["--anchor", options.anchor, "--trace", folder]))
+        held, told, seconds = asyncio.run(peers_hold(tuples, asked, ["--anchor", options.anchor, "--trace", folder]))
         size = sum(part.stat().st_size for part in Path(folder).iterdir())
         print(
             f"{len(tuples):,} tuples and {len(asked)} subscriptions, {PEERS} peers: {seconds:.1f} s with a trace of {size:,} bytes"
         )
         began = time.perf_counter()
         trace = read_trace(folder)
+        rows, _ = received(folder)
         print(f"trace read and anchors chosen in {time.perf_counter() - began:.1f} s; {'; '.join(trace.remarks) or 'nothing lost'}")
     # What a peer keeps: the copies at all holders of each key.
     strategy = parse(f"{options.anchor}+replicas-{REPLICAS}")
@@ -102,11 +110,24 @@ def main() -> None:
     said = dict(zip(trace.ids, zip(loads.tuples.tolist(), loads.templates.tolist(), strict=True), strict=True))
     wrong = [peer for peer in held if said.get(peer) != held[peer]]
     print(f"{len(held) - len(wrong)} of {len(held)} peers hold as many tuples and templates as the simulation says")
+    heard = {row.peer: (row.stored, row.changes) for row in rows}
+    misheard = [peer for peer in told if heard.get(peer) != told[peer]]
+    facts, changes = (sum(column) for column in zip(*told.values(), strict=True))
+    print(
+        f"{len(told) - len(misheard)} of {len(told)} peers were told what the simulation says, of {facts:,} facts and {changes:,} "
+        "changes in all"
+    )
+    wrong += [peer for peer in misheard if peer not in wrong]
     if options.untraced:
-        _, plain = asyncio.run(peers_hold(tuples, asked, ["--anchor", options.anchor]))
+        _, _, plain = asyncio.run(peers_hold(tuples, asked, ["--anchor", options.anchor]))
         print(f"without a trace: {plain:.1f} s")
     if wrong:
-        raise SystemExit("\n".join(f"{peer}: {held[peer]}, simulated {said.get(peer)}" for peer in wrong))
+        raise SystemExit(
+            "\n".join(
+                f"{peer}: holds {held[peer]}, said {said.get(peer)}; told {told[peer]}, simulated {heard.get(peer)}"
+                for peer in wrong
+            )
+        )
 
 
 if __name__ == "__main__":

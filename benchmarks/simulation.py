@@ -1,15 +1,15 @@
 """The simulation of large overlays on Spark: a whole run by stages, and its counting beside one numpy thread with the same kernels.
 
-    .venv/bin/python -m benchmarks.simulation [--part whole|beside|growing] [--tuples 1e8] [--peers 1e7] [--cores 2] [--json]
+    .venv/bin/python -m benchmarks.simulation [--part NAME] [--tuples 1e8] [--peers 1e7] [--cores 2] [--json]
 
 ``whole`` is all that ``gsg simulate load-balance`` does between the start of Spark and the report, by the same code: how long each
 stage takes, how much of all of it is one thread of the driver while no task runs, and what memory the driver takes: its Python, and
 the Java that is driver and executor at once here. ``beside`` counts more tuples, on Spark and in one thread in turns; both counts
 must agree, or the program ends with status 1. ``growing`` has ever more tuples, then ever more peers: time is to grow linearly with
-tuples, and at most as the logarithm of the peers.
+tuples, and at most as the logarithm of the peers. ``reading`` is how long tasks take to read a file (simulation_reading.py).
 
 The session is started, and Spark warmed with a small run, before anything is timed. Each strategy is its own kind of work:
-``rarest`` counts constants, ``hot-split`` draws a cell for each tuple, ``composite`` looks up the owners of three new keys for each.
+``rarest`` counts constants, ``hot-split`` draws a cell for each tuple, ``composite`` looks up the owners of three new keys of it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.machine import machine
+from benchmarks.simulation_reading import WANTED_PER_S, measure_reading, reading_table
 from simulations.engine.spark import session
 from simulations.engine.sweep import Player
 from simulations.load_balance.balance import Engine, InOneThread, OnSpark
@@ -48,7 +49,7 @@ WHOLE = ("rarest", "hot-split-10")
 BESIDE = ("rarest", "hot-split-10+demand", "composite")
 BESIDE_TUPLES = 10
 """How many times the tuples of the whole run are counted beside one thread."""
-PARTS = ("whole", "beside", "growing")
+PARTS = ("whole", "beside", "growing", "reading")
 LEAST_TUPLES = 1_000_000
 LEAST_PEERS = 1_000
 WANTED_S = 150.0
@@ -176,6 +177,11 @@ class Timed(Engine):
         """All tuples of a workload."""
         with self._taking("make and count tuples"):
             return self.engine.counted(plan, workload, peers)
+
+    def read(self, path: str, seconds: float) -> tuple[Workload, str]:
+        """The tuples of files."""
+        with self._taking("read files"):
+            return self.engine.read(path, seconds)
 
     def spread(self, plan: Plan, counts: Counts, peers: Peers) -> dict[str, Histogram]:
         """How many peers have how much."""
@@ -306,7 +312,8 @@ def main() -> None:
     asked = parser.parse_args()
     parts = asked.parts or PARTS
 
-    spark = OnSpark(session("benchmark", master=f"local[{asked.cores}]", partitions=asked.cores))
+    started = session("benchmark", master=f"local[{asked.cores}]", partitions=asked.cores)
+    spark = OnSpark(started)
     for _ in range(2):
         measure(BESIDE[0], LEAST_PEERS, 1 << 22, spark, alone=False)
     run = whole(spark, asked.peers, asked.tuples) if "whole" in parts else None
@@ -319,11 +326,14 @@ def main() -> None:
         by_tuples = [(LEAST_PEERS, tuples) for tuples in powers(asked.tuples, least=LEAST_TUPLES)]
         by_peers = [(peers, asked.tuples) for peers in powers(asked.peers, least=LEAST_PEERS)[1:]]
         growing = [measure(BESIDE[0], peers, tuples, spark, alone=False) for peers, tuples in (*by_tuples, *by_peers)]
+    reading = measure_reading(started, asked.tuples) if "reading" in parts else None
     found = verdicts(run, beside, growing)
+    if reading is not None:
+        found[f"{WANTED_PER_S:,} tuples read a second"] = reading.per_s >= WANTED_PER_S
 
     if asked.json:
         document = {"whole": None if run is None else asdict(run), "beside": list(map(asdict, beside))}
-        document["growing"] = list(map(asdict, growing))
+        document |= {"growing": list(map(asdict, growing)), "reading": None if reading is None else asdict(reading)}
         print(json.dumps({"machine": machine(), **document, "verdicts": found}, indent=2))
         return
     console = Console(width=132)
@@ -333,6 +343,8 @@ def main() -> None:
     for title, runs in (("Beside one thread", beside), ("Ever more tuples, and ever more peers", growing)):
         if runs:
             console.print(table_of_runs(title, runs))
+    if reading is not None:
+        console.print(reading_table(reading))
     for wanted, holds in found.items():
         console.print(f"{'yes' if holds else 'NO '}  {wanted}")
 

@@ -8,5 +8,5 @@ Open next: workload.py (what is published), strategies.py (where it goes, by nam
 peers), balance.py (one run), traces.py and in_order.py (what real peers did). meeting.py holds a run against single decisions;
 experiments.py is what the command line calls; sources.py and reading.py are how files become tuples. The other experiments are
 sweeps over parameters (sweep.py): the runs.py of routing, churn and dissemination; findings.py and page.py are what they leave
-behind, intervals.py how sure it is, provenance.py what made it.
+behind, intervals.py how sure it is, provenance.py what made it. subscribers/ is what comes of it for those who subscribe.
 """

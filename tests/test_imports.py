@@ -95,6 +95,13 @@ ROOMS: dict[str, set[str]] = {
     "simulations/routing": {"simulations/engine", "simulations/drawing"},
     "simulations/dissemination": {"simulations/engine", "simulations/drawing"},
     "simulations/replay": {"simulations/engine", "simulations/workload"},
+    "simulations/subscribers": {
+        "simulations/engine",
+        "simulations/workload",
+        "simulations/load_balance",
+        "simulations/routing",
+        "simulations/drawing",
+    },
 }
 """The rooms of each package, and which others of it each may import; files beside the rooms put them together."""
 

@@ -6,7 +6,8 @@
 
 A snapshot replaces what was there; it is expressed as differences, so that a re-synchronised feed costs its readers only what
 changed meanwhile. Deltas that come before the snapshot is whole belong to an older one and are not looked at. Where nothing was
-there, each part may be told as it comes: all of a large snapshot at once would keep others waiting.
+there, each part may be told as it comes: all of a large snapshot at once would keep others waiting. What all feeds of a peer bring
+is counted in :class:`Received`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import TypeAlias
 
 from ..errors import PeerMisbehaved
 from ..tuples.terms import Tuple
-from ..wire.messages import Deltas, Snapshot
+from ..wire.messages import Deltas, Happened, Snapshot
+from ..wire.status_messages import Count
 
 Differences: TypeAlias = list[tuple[Tuple, int]]
 
@@ -108,3 +110,35 @@ class AlphaFeed:
                 del facts[fact]
                 changes.append((fact, -1))
         return changes
+
+
+class Received:
+    """What feeds have brought since the start, from this peer itself too: what a simulation of subscribers is held against."""
+
+    __slots__ = ("changes", "events", "stored")
+
+    def __init__(self) -> None:
+        self.changes = 0
+        """Facts that came or went, those of several feeds once for each."""
+        self.stored = 0
+        """Facts of snapshots, those of several feeds once for each."""
+        self.events = 0
+        """Events, those of several feeds once, and those of several rendezvous once for each."""
+
+    def add(self, message: Deltas | Snapshot | Happened) -> None:
+        """A message has come that some feed of this peer is to have."""
+        match message:
+            case Deltas():
+                self.changes += len(message.facts)
+            case Snapshot():
+                self.stored += len(message.facts)
+            case Happened():
+                self.events += len(message.events)
+
+    def counts(self) -> list[Count]:
+        """By the names of :mod:`gsg.monitoring.metrics`."""
+        return [
+            Count("feed_changes_received", self.changes),
+            Count("feed_events_received", self.events),
+            Count("feed_facts_received", self.stored),
+        ]

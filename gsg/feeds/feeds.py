@@ -39,6 +39,7 @@ from .by_heads.part_feeds import HeadWay, PartLinks, PartSource, comes_by, is_of
 from .establishing import Establishing
 from .events import IncomingEvents, Joins
 from .facts import LEAVING_FACTS, FactReader, IncomingFacts
+from .feed import Received
 from .feeding_links import BrokenFeeds, FeedingLinks
 from .intervals import Intervals, intervals_of
 from .ordered_delivery import OrderedDelivery
@@ -108,6 +109,7 @@ class Feeds:
             lambda *changes: self._unanchored.apply_changes(*changes),
             self._begin_leaving,
         )
+        self.received = Received()
         self.staleness = Staleness(matcher.note_stale)
         """What could not be set up anew for some time."""
         self._establishing = Establishing(
@@ -242,16 +244,19 @@ class Feeds:
         match message:
             case Happened():
                 if self.events.accept(link, message):
+                    self.received.add(message)
                     by_head = self._parts.way_of(link, message, self._sources) if self._parts else None
                     self.order.take_events(link, message, by_head)
             case Deltas():
                 if (source := self._source_at(link, message.feed)) is not None:
                     source.check_deltas(message)  # also of a retired one, as it may be passed on
+                    self.received.add(message)
                     if source not in self.replacing.retired:
                         self._facts.take_deltas(source, message)
             case Snapshot():
                 if (source := self._source_at(link, message.feed)) is not None:
                     source.check_snapshot(message)
+                    self.received.add(message)
                     if source not in self.replacing.retired:
                         self._facts.take_snapshot(link, source, message)
             case Passed():

@@ -80,6 +80,7 @@ class Record(NamedTuple):
     changed: bool | None = None
     matched: int | None = None
     forwarded: int | None = None
+    events_only: bool | None = None
 
 
 COLUMNS = {
@@ -98,6 +99,7 @@ COLUMNS = {
     "changed": "bool",  # whether a fact, at the holder of its position 0, or a template was not there (or was) before
     "matched": "int32",  # templates that a tuple met here and matched, their tests passed
     "forwarded": "int32",  # copies handed on to subscribers: of a fact one for each feed, of an event one for each peer
+    "events_only": "bool",  # of a template that a peer asked for, whether it is told of events alone, as for a window; else null
 }
 """The columns in order, and their types in Arrow; ``positions`` is a list of int32."""
 

@@ -72,6 +72,7 @@ class Tracing:
             positions=[] if memory.anchor is None or memory.anchor == NOWHERE else [memory.anchor],
             source=_name(self._own_id),
             number=memory.number,
+            events_only=memory.events_only,
         )
 
     # --- what this peer does as rendezvous; subscribers are links -------------------------------------------------------------

@@ -98,6 +98,7 @@ class SubscriptionRegistry:
         lost = self._lost + sum(made.live.lost for made in self._by_number.values())
         feeds = self._subscriber.feeds
         return [
+            *feeds.received.counts(),
             Count("events_missed_here", self._subscriber.missed),
             Count("feeds_stale", len(feeds.staleness)),
             Count("told_out_of_order", feeds.order.late),

@@ -1,4 +1,4 @@
-"""The experiment ``churn``: matches that are lost while peers come and go, against the number of holders of a key.
+"""The experiment ``churn`` in epochs: matches that are lost as peers die at one moment, against the number of holders of a key.
 
 Tuples, subscriptions and strategy decide under which keys matches meet, and so how many are lost with one key. A match is as likely
 to be lost as its key, so shares of keys say what is lost in the mean, and shares of matches how much a run may lose at once.
@@ -22,14 +22,9 @@ from ..engine.intervals import Interval, flat, mean_of, quantile_of, share_of
 from ..engine.randomness import derived_seed
 from ..engine.results import Results, line_figure
 from ..engine.sweep import Sweep, by_setting, check_size
-from ..errors import BadParameter
-from ..load_balance.experiments import ZIPF, usual_distinct
-from ..load_balance.meeting_sample import MeetingSample, sample_meetings
-from ..load_balance.plan import check as check_strategy
-from ..load_balance.plan import peer_ids
-from ..load_balance.strategies import Strategy, parse
-from ..workload.workload import COMMON_MIX, POSITIONS, Synthetic, check_subscriptions, parse_mix
+from ..load_balance.meeting_sample import MeetingSample
 from .losses import Lost, check, simulate
+from .settings import MeetingRequest, Setting, check_meetings, columns_of, matches_said, meetings_of, name_of, setting_of
 
 MOST_RUNS = 0.9
 """A quantile that some tens of runs can tell; what the worst of all runs is hangs on how many there are."""
@@ -39,38 +34,31 @@ USUAL_REPLICAS = (1, 2, 3, 5, 8)
 """As far as there are peers to hold a key."""
 USUAL_SHARE = 0.2
 """Where a plot has room for one share of dying peers, the one nearest to this is shown."""
+SHOWN_SETTINGS = 6
+"""Of more settings the first ones are in the plot that compares them: one has room for so many names."""
 USUAL_HOLDERS = 3
 """The same of holders, for what is said first."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChurnRequest:
+class ChurnRequest(MeetingRequest):
     """What was asked for; texts are as on the command line, empty ones mean the usual, and so do no ``replicas``."""
 
-    peers: int = 1_000
-    tuples: int = 100_000
-    subscriptions: int = 10_000
-    mix: str = ""
-    strategies: tuple[str, ...] = ()
     replicas: tuple[int, ...] = ()
     dying: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
     epochs: int = 10
     runs: int = 40
-    seed: int = 1
 
     def completed(self) -> ChurnRequest:
         """With what is usual in the place of what was not said."""
-        usual = tuple(replicas for replicas in USUAL_REPLICAS if replicas <= self.peers)
-        strategies = dict.fromkeys(parse(name).name for name in self.strategies or ("rarest",))
-        mix = parse_mix(self.mix) if self.mix else COMMON_MIX
-        return replace(self, replicas=self.replicas or usual or (1,), strategies=tuple(strategies), mix=str(mix))
+        usual = tuple(replicas for replicas in USUAL_REPLICAS if replicas <= min(self.peers))
+        return replace(self.with_usual_meetings(), replicas=self.replicas or usual or (1,))
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Setting):
     """One history of an overlay; histories of the same ``run`` lose the same peers."""
 
-    strategy: str
     replicas: int
     dying: float
     run: int
@@ -81,20 +69,19 @@ class Losses(Lost, Case):
     """One epoch of one run."""
 
 
-def play(request: ChurnRequest, met: dict[str, MeetingSample], case: Case) -> Iterator[Losses]:
+def play(request: ChurnRequest, met: dict[Setting, MeetingSample], case: Case) -> Iterator[Losses]:
     """All epochs of a case, on the meetings of its strategy."""
-    sample = met[case.strategy]
+    sample = met[setting_of(case)]
     seed = derived_seed(request.seed, "churn", case.run)
-    sizes = {"peers": request.peers, "replicas": case.replicas, "epochs": request.epochs}
+    sizes = {"peers": case.peers, "replicas": case.replicas, "epochs": request.epochs}
     for lost in simulate(sample.keys, weights=sample.matches, dying=case.dying, seed=seed, **sizes):
         yield Losses(**asdict(case), **asdict(lost))
 
 
 @dataclass(frozen=True)
-class Mean:
+class Mean(Setting):
     """All runs of one setting: shares of keys that are lost, where matches are not named, in the mean."""
 
-    strategy: str
     replicas: int
     dying: float
     runs: int
@@ -119,55 +106,36 @@ def experiment(request: ChurnRequest, title: Callable[[str], None] = lambda _: N
     """What is to be played, and how it is reported; ``title`` is told what takes long before. Raises BadParameter."""
     title("where matches meet")
     request = request.completed()
-    strategies = list(map(parse, request.strategies))
-    mix = parse_mix(request.mix)
-    for replicas in request.replicas:
-        for dying in request.dying:
-            check(peers=request.peers, replicas=replicas, dying=dying, epochs=request.epochs)
-    check_size(request.seed, request.runs, len(strategies) * len(request.replicas) * len(request.dying) * request.runs)
-    check_subscriptions(request.subscriptions)
-    workload = Synthetic(request.tuples, usual_distinct(max(1, request.tuples)), seed=request.seed)
-    for strategy in strategies:
-        check_strategy(strategy, request.peers, workload)
-        refuse_without_effect(strategy)
-    subscriptions = workload.subscriptions(request.subscriptions, mix, request.seed)
-    peers = peer_ids(request.peers, request.seed)
-    met = {strategy.name: sample_meetings(strategy, workload, subscriptions, peers, request.seed) for strategy in strategies}
+    for peers in request.peers:
+        for replicas in request.replicas:
+            for dying in request.dying:
+                check(peers=peers, replicas=replicas, dying=dying, epochs=request.epochs)
+    kinds = len(request.settings) * len(request.replicas) * len(request.dying)
+    check_size(request.seed, request.runs, kinds * request.runs)
+    check_meetings(request)
+    met = meetings_of(request)
     cases = [
-        Case(strategy.name, replicas, dying, run)
-        for strategy in strategies
+        Case(**asdict(setting), replicas=replicas, dying=dying, run=run)
+        for setting in sorted(request.settings, key=lambda setting: -setting.peers)
         for replicas in sorted(request.replicas, reverse=True)
         for dying in request.dying
         for run in range(request.runs)
     ]
-    law = {"constants": dict(zip(POSITIONS, usual_distinct(request.tuples), strict=True)), "zipf": ZIPF}
     sweep = Sweep(Losses, cases, partial(play, request, met))
-    return Experiment({**asdict(request), **law}, {"churn": sweep}, partial(results_of, request, met))
-
-
-def refuse_without_effect(strategy: Strategy) -> None:
-    """Raises BadParameter for what would not be looked at, or changes nothing: its figures would pass for those of the strategy."""
-    refused = {
-        f"replicas-{strategy.replicas}": (strategy.replicas > 1, "how many holders a key has is said by --replicas"),
-        f"virtual-{strategy.virtual}": (strategy.virtual > 1, "peers live and die under one id each here"),
-        "demand": (strategy.demand, "a tuple that goes nowhere would have met nothing, so it changes nothing that is lost"),
-    }
-    for part, (there, why) in refused.items():
-        if there:
-            raise BadParameter(f"strategy {strategy.name!r}: churn has no {part!r}: {why}; leave it out")
+    return Experiment({**asdict(request), **request.law}, {"churn": sweep}, partial(results_of, request, met))
 
 
 def means_of(losses: Sequence[Losses]) -> list[Mean]:
     """The mean of all runs of each setting."""
-    settings = by_setting(losses, lambda one: (one.strategy, one.replicas, one.dying))
+    settings = by_setting(losses, lambda one: (one.replicas, one.dying, setting_of(one)))
     means = []
-    for (strategy, replicas, dying), some in sorted(settings.items()):
+    for (replicas, dying, setting), some in sorted(settings.items(), key=lambda each: each[0][:2]):
         epochs = max(one.epoch for one in some)
         first, last = ([one for one in some if one.epoch == epoch] for epoch in (1, epochs))
         apart = sum(one.apart for one in first)
         means.append(
             Mean(
-                strategy=strategy,
+                **asdict(setting),
                 replicas=replicas,
                 dying=dying,
                 runs=len(first),
@@ -190,23 +158,22 @@ def _by_run(losses: Sequence[Losses]) -> list[float]:
     return [fmean(one.copies_moved for one in of_run) for of_run in by_setting(losses, lambda one: one.run).values()]
 
 
-def results_of(request: ChurnRequest, met: dict[str, MeetingSample], losses: Sequence[Losses]) -> Results:
+def results_of(request: ChurnRequest, met: dict[Setting, MeetingSample], losses: Sequence[Losses]) -> Results:
     """Losses as the report shows them."""
-    means = sorted(means_of(losses), key=lambda mean: request.strategies.index(mean.strategy))
+    means = sorted(means_of(losses), key=lambda mean: request.settings.index(setting_of(mean)))
     return Results(
         title="What is lost while peers come and go",
-        lead=f"Matches of {request.tuples:,} tuples and {request.subscriptions:,} subscriptions over {request.peers:,} peers, "
-        f"{request.epochs} epochs, {request.runs} runs.",
+        lead=f"{matches_said(request)}, {request.epochs} epochs, {request.runs} runs.",
         notes=_NOTES,
-        tables=_tables(means, met),
+        tables=_tables(means, met, request.settings),
         findings=_findings(request, means),
         figures=_figures(request, losses, means),
         summary=[
             {
                 **flat(vars(mean)),
-                "sampled_matches": int(met[mean.strategy].matches.sum()),
-                "sampled_keys": len(met[mean.strategy].keys),
-                "sampled_matches_unposted": met[mean.strategy].unposted,
+                "sampled_matches": int(met[setting_of(mean)].matches.sum()),
+                "sampled_keys": len(met[setting_of(mean)].keys),
+                "sampled_matches_unposted": met[setting_of(mean)].unposted,
             }
             for mean in means
         ],
@@ -216,9 +183,9 @@ def results_of(request: ChurnRequest, met: dict[str, MeetingSample], losses: Seq
 
 def _findings(request: ChurnRequest, means: Sequence[Mean]) -> list[Finding]:
     """What hand-over is worth with a usual number of holders; and what more holders are worth."""
-    first = means[0].strategy
+    first = setting_of(means[0])
     usual = min(request.dying, key=lambda share: abs(share - USUAL_SHARE))
-    some = sorted((one for one in means if one.strategy == first and one.dying == usual), key=lambda one: one.replicas)
+    some = sorted((one for one in means if setting_of(one) == first and one.dying == usual), key=lambda one: one.replicas)
     middle = min(some, key=lambda one: abs(one.replicas - USUAL_HOLDERS))
     kept, left = (share_said(lost.value) for lost in (middle.first_with, middle.first_without))
     found = [
@@ -247,8 +214,9 @@ def _holders(count: int) -> str:
 
 
 def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Mean]) -> list[Figure]:
-    first = means[0].strategy
-    mine = [mean for mean in means if mean.strategy == first]
+    first = setting_of(means[0])
+    told = name_of(first, request.settings)
+    mine = [mean for mean in means if setting_of(mean) == first]
     usual = min(request.dying, key=lambda share: abs(share - USUAL_SHARE))
     at_usual = [mean for mean in mine if mean.dying == usual]
     axis, lost = "holders of a key, r (count)", "matches lost, in the mean (share)"
@@ -274,14 +242,15 @@ def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Me
         for look, share in enumerate(request.dying)
     ]
     by_strategy = []
-    for look, name in enumerate(dict.fromkeys(mean.strategy for mean in means)):
-        some = [mean for mean in means if mean.strategy == name and mean.dying == usual]
+    for look, setting in enumerate(request.settings[:SHOWN_SETTINGS]):
+        name = name_of(setting, request.settings)
+        some = [mean for mean in means if setting_of(mean) == setting and mean.dying == usual]
         by_strategy += [
             line(f"{name}, mean", some, lambda mean: mean.first_with.value, look),
             line(f"{name}, {MOST_RUNS:.0%} of runs below", some, lambda mean: mean.most_runs_with.value, look + DASHED),
         ]
     return [
-        line_figure("replicas", against_r, x=axis, y=lost, log_y=True, caption=f"Lost after one epoch, by {first}. {_NO_POINT}"),
+        line_figure("replicas", against_r, x=axis, y=lost, log_y=True, caption=f"Lost after one epoch, by {told}. {_NO_POINT}"),
         line_figure(
             "regimes", regimes, x=axis, y=lost, log_y=True, caption=f"Lost after one epoch in which {usual:.0%} die. {_NO_POINT}"
         ),
@@ -306,11 +275,11 @@ def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Me
     ]
 
 
-def _over_time(losses: Sequence[Losses], strategy: str, dying: float, request: ChurnRequest) -> list[Line]:
+def _over_time(losses: Sequence[Losses], setting: Setting, dying: float, request: ChurnRequest) -> list[Line]:
     epochs = np.arange(1, request.epochs + 1)
     lines = []
     for look, replicas in enumerate(request.replicas):
-        some = [one for one in losses if (one.strategy, one.replicas, one.dying) == (strategy, replicas, dying)]
+        some = [one for one in losses if (setting_of(one), one.replicas, one.dying) == (setting, replicas, dying)]
         of_epoch = [[one for one in some if one.epoch == epoch] for epoch in epochs.tolist()]
         with_hand_over = np.array([fmean(one.with_hand_over for one in now) for now in of_epoch])
         without = np.array([fmean(one.without for one in now) for now in of_epoch])
@@ -319,10 +288,11 @@ def _over_time(losses: Sequence[Losses], strategy: str, dying: float, request: C
     return lines
 
 
-def _tables(means: Sequence[Mean], met: dict[str, MeetingSample]) -> list[Table]:
+def _tables(means: Sequence[Mean], met: dict[Setting, MeetingSample], settings: Sequence[Setting]) -> list[Table]:
     """What is lost after one epoch, and after all of them."""
+    setting: list[tuple[str, str, Callable[[Mean], str]]] = [*columns_of(settings), *_SETTING]
     first = [
-        *_SETTING,
+        *setting,
         ("hand-over", "of keys lost; less is better", lambda mean: mean.first_with.percent()),
         ("matches", "of matches lost", lambda mean: mean.first_matches_with.percent()),
         (f"{MOST_RUNS:.0%} of runs", "lose no more of matches", lambda mean: mean.most_runs_with.percent()),
@@ -330,8 +300,8 @@ def _tables(means: Sequence[Mean], met: dict[str, MeetingSample]) -> list[Table]
         ("without", "of keys lost", lambda mean: mean.first_without.percent()),
     ]
     if any(meeting.unposted for meeting in met.values()):
-        first.append(("not posted", "of matches", lambda mean: _unposted(met[mean.strategy])))
-    return [Table.from_rows("After one epoch", first, means), Table.from_rows("After all epochs", _LAST, means)]
+        first.append(("not posted", "of matches", lambda mean: _unposted(met[setting_of(mean)])))
+    return [Table.from_rows("After one epoch", first, means), Table.from_rows("After all epochs", [*setting, *_LAST], means)]
 
 
 def _unposted(meeting: MeetingSample) -> str:
@@ -339,12 +309,10 @@ def _unposted(meeting: MeetingSample) -> str:
 
 
 _SETTING: list[tuple[str, str, Callable[[Mean], str]]] = [
-    ("strategy", "", lambda mean: mean.strategy),
     ("r", "holders of a key", lambda mean: f"{mean.replicas}"),
     ("die", "of peers, each epoch", lambda mean: f"{mean.dying:.0%}"),
 ]
-_LAST = [
-    *_SETTING,
+_LAST: list[tuple[str, str, Callable[[Mean], str]]] = [
     ("closest alone", "of keys lost, first epoch", lambda mean: mean.first_closest_alone.percent()),
     ("hand-over, end", "of keys lost; less is better", lambda mean: mean.last_with.percent()),
     ("without, end", "of keys lost", lambda mean: mean.last_without.percent()),

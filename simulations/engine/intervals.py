@@ -118,8 +118,10 @@ def _bound(share: float) -> str:
 
 def _told(interval: Interval, times: float, unit: str) -> str:
     """With as many digits as its ends are apart."""
-    ends = [times * end for end in (interval.low, interval.high) if end is not None]
     value = times * interval.value
+    # An end that is nothing beside the value itself would be a row of noughts.
+    near = [0.0 if abs(end) < 1e-6 * abs(interval.value) else end for end in (interval.low, interval.high) if end is not None]
+    ends = [times * end for end in near]
     apart = max((abs(value - end) for end in ends), default=0.0)
     # What is nothing but the last bits of sums is no interval.
     least = apart if apart > 1e-9 * abs(value) else abs(value) / 100

@@ -15,8 +15,11 @@ EXECUTORS = ("msgspec", "numpy", "pandas", "pyarrow")
 DRIVER = ("click", "matplotlib", "rich", "scipy")
 """What the machine needs besides which drives the run, and writes the report: in cluster mode one of the cluster's.
 
-Whoever reads a file, a trace or a history needs what gsg-router itself needs, and ``replay`` that on all machines.
+A driver that reads a trace, a history, or a file without Spark needs what gsg-router itself needs, and ``replay`` that on all
+machines.
 """
+RDF_READERS = ("pyoxigraph",)
+"""What machines need besides that read Turtle or TriG, or terms of N-Triples that are not plain ones (workload/term_texts.py)."""
 
 PROGRAM = '''"""Starts a simulation under spark-submit; the arguments are those of `gsg simulate`."""
 

@@ -1,6 +1,7 @@
-"""Where results go, and where files come from: folders and files of the machine that drives a run.
+"""Where results go, and where files come from: folders and files of the machine that drives a run, or for Spark to read a URI.
 
-A name on another file system, such as ``s3://bucket/name``, would be taken for a folder of the working directory: it is refused.
+A name on another file system, such as ``s3a://bucket/name``, would be taken for a folder of the working directory: where Spark does
+not read it, it is refused.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ def written_to(text: str, option: str = "--out") -> Path:
 def read_from(text: str, option: str) -> Path:
     """The file or folder that an option names. Raises BadParameter for one of another file system."""
     return _local(text, option, "copy it there first, as with hadoop fs -get, aws s3 cp or gsutil cp")
+
+
+def read_by_spark(text: str) -> str:
+    """The file or folder that an option names where Spark reads it: a path of this machine, or a URI as it is."""
+    return str(path_of(text)) if scheme_of(text) is None else text
 
 
 def _local(text: str, option: str, advice: str) -> Path:

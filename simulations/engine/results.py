@@ -79,8 +79,13 @@ def _written(configuration: Path) -> list[Path]:
 
 
 def _is_partitioned(folder: Path) -> bool:
-    """Whether it is a folder of rows that a run wrote: of nothing but partitions, and no link to another one."""
-    return folder.is_dir() and not folder.is_symlink() and all("=" in path.name and path.is_dir() for path in folder.iterdir())
+    """Whether it is a folder of rows that a run wrote: of nothing but partitions or parts, and no link to another one."""
+    return folder.is_dir() and not folder.is_symlink() and all(map(_is_part, folder.iterdir()))
+
+
+def _is_part(path: Path) -> bool:
+    # Spark writes marks beside the partitions, such as _SUCCESS.
+    return path.is_dir() if "=" in path.name else path.name.startswith((".", "_", "part-")) and path.is_file()
 
 
 def write_configuration(folder: Path, configuration: dict[str, object], files: Sequence[str]) -> None:

@@ -15,12 +15,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..errors import BadParameter, NoSpark, check_range
+from .packaging import write_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -32,7 +34,11 @@ LOCAL = "local[*]"
 
 GIVEN = "given"
 """The master that spark-submit was told; the master under spark-submit where none is named."""
-_MASTER = re.compile(rf"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[.+\]|spark://.+|k8s://.+|yarn|{GIVEN}")
+_MASTER = re.compile(rf"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[.+\]|spark://.+|k8s://.+|sc://.+|yarn|{GIVEN}")
+CONNECT = "sc://"
+"""Before the address of a server of Spark Connect."""
+_REMOTE = "SPARK_REMOTE"
+"""What Spark Connect takes its server from where nobody says another one."""
 
 _GATEWAY = "PYSPARK_GATEWAY_PORT"
 """What spark-submit tells the program that it starts: where its Java listens."""
@@ -61,6 +67,17 @@ def check_partitions(partitions: int | None) -> None:
         check_range(partitions, 1, MAX_PARTITIONS, "partitions")
 
 
+def conf_of(texts: Iterable[str]) -> dict[str, str]:
+    """Settings of Spark as spark-submit has them, each a text KEY=VALUE. Raises BadParameter."""
+    found = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign or not key.startswith("spark."):
+            raise BadParameter(f"--conf {text!r}; expected a setting of Spark such as spark.executor.memory=4g")
+        found[key] = value
+    return found
+
+
 def cores_of(spark: SparkSession) -> int:
     """How many tasks a session runs at one time, as far as it says: the parts into which it cuts what nobody cuts.
 
@@ -71,21 +88,25 @@ def cores_of(spark: SparkSession) -> int:
     return spark.range(MAX_PARTITIONS).select(functions.spark_partition_id().alias("part")).distinct().count()
 
 
-def session(name: str, *, master: str | None = None, partitions: int | None = None) -> SparkSession:
+def session(
+    name: str, *, master: str | None = None, partitions: int | None = None, conf: Mapping[str, str] = MappingProxyType({})
+) -> SparkSession:
     """The Spark session of this process, made if there is none; a second call gives the first one's.
 
-    ``master`` is LOCAL where none is said, and under spark-submit the one that it was told. Nothing overrides what Spark was told
-    elsewhere (spark-submit, spark-defaults.conf, a session that is there) but ``master`` and ``partitions``, which is how many a
-    shuffle makes, where they are said. Raises BadParameter for a master that is none, and NoSpark when the extra ``sim`` is not
-    installed, or no Java is found.
+    ``master`` is LOCAL where none is said, and under spark-submit the one that it was told; with ``sc://``, or where SPARK_REMOTE
+    says one, it is a server of Spark Connect, which is sent our packages. Nothing overrides what Spark was told
+    elsewhere (spark-submit, spark-defaults.conf, a session that is there) but ``master``, ``partitions``, which is how many a
+    shuffle makes, and ``conf``, Spark's own settings, where they are said. Raises BadParameter for a master that is none, and
+    NoSpark when the extra ``sim`` is not installed, or no Java is found.
     """
     submitted = _GATEWAY in os.environ
     if master is None:
-        master = GIVEN if submitted else LOCAL
+        master = GIVEN if submitted else os.environ.get(_REMOTE, LOCAL)
     # Spark would answer with a trace of Java's and no session.
     if not _MASTER.fullmatch(master):
         raise BadParameter(
-            f"Spark's master {master!r}; expected local[N], local[*], spark://HOST:PORT, k8s://HOST:PORT, yarn or {GIVEN}"
+            f"Spark's master {master!r}; expected local[N], local[*], spark://HOST:PORT, k8s://HOST:PORT, sc://HOST:PORT, yarn or "
+            f"{GIVEN}"
         )
     try:
         from pyspark import SparkContext
@@ -93,6 +114,8 @@ def session(name: str, *, master: str | None = None, partitions: int | None = No
     except ImportError as error:
         how = "pip install 'gsg-router[sim]', or in a clone: make .venv/.installed"
         raise NoSpark(f"Spark is not installed ({error}); install the extra: {how}") from None
+    if master.startswith(CONNECT):
+        return _connected(name, master, conf)
     # Who has started Java before has said what it should be like; a second session of one Java takes what the first had.
     ours = not submitted and SparkContext._gateway is None
     if ours:
@@ -107,11 +130,46 @@ def session(name: str, *, master: str | None = None, partitions: int | None = No
         builder = builder.master(master)
     if partitions is not None:
         builder = builder.config("spark.sql.shuffle.partitions", str(partitions))
+    for key, value in conf.items():
+        builder = builder.config(key, value)
     try:
         with _undisturbed(), _java_told(defaults_for(master) if ours else {}):
             return builder.getOrCreate()
     except Exception as error:  # py4j and Spark raise kinds of their own, which are not ours to show
         raise NoSpark(f"Spark does not start on {master}: {str(error).splitlines()[0][:300]}") from None
+
+
+def _connected(name: str, server: str, conf: Mapping[str, str]) -> SparkSession:
+    """A session at a server of Spark Connect, whose workers get our packages. Raises NoSpark."""
+    from pyspark.sql import SparkSession
+
+    try:
+        builder = SparkSession.builder.remote(server).appName(name)
+        for key, value in conf.items():
+            builder = builder.config(key, value)
+        started = builder.getOrCreate()
+        send_packages(started)
+    except Exception as error:  # of grpc, of Spark, or that the packages of pyspark[connect] are not there
+        raise NoSpark(f"no session of Spark Connect at {server}: {str(error).splitlines()[0][:300]}") from None
+    return started
+
+
+def send_packages(spark: SparkSession) -> None:
+    """Send a zip of our packages to the workers of a session of Spark Connect."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "gsg-simulations.zip"
+        write_package(file)
+        spark.addArtifacts(str(file), pyfile=True)
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect, which has no SparkContext and may be at another machine."""
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
+
+
+def shares_files(spark: SparkSession) -> bool:
+    """Whether tasks of a session see the files of this machine for certain."""
+    return not is_connect(spark) and str(spark.conf.get("spark.master", "")).startswith("local")
 
 
 def defaults_for(master: str) -> dict[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import JobFailed
+from .spark import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,6 +35,27 @@ def reported_progress(spark: SparkSession, tasks: int | None, progress: Progress
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    with _told_by_connect(spark, tasks, progress) if is_connect(spark) else _asked_of_context(spark, tasks, progress):
+        try:
+            yield
+        except (PySparkException, Py4JError) as error:
+            raise JobFailed(f"the job failed on Spark: {_in_a_line(str(error))}") from error
+    if tasks is not None:
+        progress(tasks, tasks)
+
+
+def _in_a_line(error: str) -> str:
+    """What a task raised where it is a trace of Python, else how an error begins."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    raised = [line for line in lines if _RAISED.match(line)]
+    return (raised[0] if raised else lines[0] if lines else "it does not say why")[:300]
+
+
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(Error|Exception|BadParameter|BadWorkload): ")
+
+
+@contextmanager
+def _asked_of_context(spark: SparkSession, tasks: int | None, progress: Progress) -> Iterator[None]:
     over, tracker = threading.Event(), spark.sparkContext.statusTracker()
 
     def watch() -> None:
@@ -47,10 +70,20 @@ def reported_progress(spark: SparkSession, tasks: int | None, progress: Progress
     thread.start()
     try:
         yield
-    except (PySparkException, Py4JError) as error:
-        raise JobFailed(f"the job failed on Spark: {str(error).splitlines()[0][:300]}") from error
     finally:
         over.set()
         thread.join()
-        if tasks is not None:
-            progress(tasks, tasks)
+
+
+@contextmanager
+def _told_by_connect(spark: Any, tasks: int | None, progress: Progress) -> Iterator[None]:  # Any: a session of Spark Connect
+    def told(stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:  # Any: as Spark says them
+        for stage in stages or ():
+            if tasks in (None, stage.num_tasks) and stage.num_completed_tasks < stage.num_tasks:
+                progress(stage.num_completed_tasks, stage.num_tasks)
+
+    spark.registerProgressHandler(told)
+    try:
+        yield
+    finally:
+        spark.removeProgressHandler(told)

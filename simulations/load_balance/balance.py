@@ -8,21 +8,23 @@ itself, writes what each has, and hands over how many have how much. So a result
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
 from ..engine import sweep
-from ..engine.kernels import Whole
-from ..engine.spark import check_partitions, cores_of
+from ..engine.spark import check_partitions, cores_of, shares_files
 from ..engine.spark_progress import Progress, reported_progress, untold
 from ..engine.sweep import Player
-from ..workload.workload import Subscriptions, Workload, chunks_of
+from ..workload.reading.distributed import Distributed
+from ..workload.reading.on_spark import read_on_spark
+from ..workload.workload import Chunk, Subscriptions, Workload, chunks_of
 from .capacities import UNIT
-from .counted_tuples import Counts, TupleCounter
+from .counted_tuples import BLOCK_SCHEMA, Counts, TupleCounter, blocks_of, counts_of_blocks, rows_of_blocks, sums_of_blocks
 from .learning import Learning, assigning_messages, interest_messages
 from .loads import Histogram, Spread, spread_of
 from .meets_one_by_one import MeetingCheck, check_meetings
@@ -35,16 +37,16 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.sql import DataFrame, SparkSession
 
+ChunksIn: TypeAlias = "Callable[[pyarrow.RecordBatch], Iterator[Chunk]]"
 TASK_TUPLES = 100_000_000
 """Tuples of one task at most, some seconds' worth, where nobody says into how many parts they are to be cut. Fewer are one task for
 each core: each hands over all that it counted."""
 LEAST_TUPLES = 1 << 14
 """Tuples that are worth a task of their own, where nobody says so."""
-BLOCK_SLOTS = 1 << 14
-"""Counts that travel as one row."""
-BLOCK_SCHEMA = "block long, counts binary"
 REGION_PEERS = 1 << 20
 """Peers of one region at most, where so many regions can be; fewer peers are a region for each core."""
+COLLECTED_PEERS = 1 << 16
+"""Peers of a part that comes through the driver, some 4 MB."""
 LEAST_PEERS = 1 << 14
 """Peers that are worth a region of their own."""
 PEERS_FOLDER = "peers"
@@ -161,6 +163,9 @@ class Engine(Protocol):
     def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
         """Leave what each peer has in a folder, as PEERS_SCHEMA in a partition of the strategy. Raises SimulationError."""
 
+    def read(self, path: str, seconds: float) -> tuple[Workload, str]:
+        """The tuples of files, published within so many seconds, and what is to be said of them. Raises SimulationError."""
+
     @property
     def player(self) -> Player:
         """Plays sweeps where tuples are counted too."""
@@ -213,6 +218,13 @@ class InOneThread(Engine):
         """One case after the other."""
         return sweep.in_one_thread()
 
+    def read(self, path: str, seconds: float) -> tuple[Workload, str]:
+        """The tuples of files of this machine, in memory."""
+        from ..workload.files import read
+
+        reading = read(path, seconds=seconds)
+        return reading.recorded, "; ".join(reading.seen.said())
+
     def counted(self, plan: Plan, workload: Workload, peers: Peers) -> Counts:
         """All tuples of a workload."""
         counter = TupleCounter(plan, peers)
@@ -252,26 +264,43 @@ class OnSpark(Engine):
         """As tasks."""
         return sweep.on_spark(self._spark, progress=self._progress)
 
+    def read(self, path: str, seconds: float) -> tuple[Workload, str]:
+        """The tuples of files, which stay with Spark."""
+        with reported_progress(self._spark, None, self._progress):
+            found = read_on_spark(self._spark, path, seconds=seconds)
+        return found, "; ".join(found.seen.said())
+
     def counted(self, plan: Plan, workload: Workload, peers: Peers) -> Counts:
         """All tuples of a workload."""
-        cut = self._partitions or usual_cut(workload.tuples, self._cores)
-        chunks = list(chunks_of(workload.tuples, parts=cut))
+        frame, chunks_in, cut = self._chunks(workload)
 
         def count(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             counter = None
             for batch in batches:
-                for number in batch.column(0).to_pylist():
+                for chunk in chunks_in(batch):
                     counter = counter or TupleCounter(plan, peers)
-                    counter.count_chunk(workload.chunk(*chunks[number]))
+                    counter.count_chunk(chunk)
             if counter is not None:
                 yield rows_of_blocks(blocks_of(counter.counts))
 
-        parts = self._spark.range(0, len(chunks), 1, cut).mapInArrow(count, BLOCK_SCHEMA)
-        summed = parts.repartition(min(cut, self._cores), "block")
+        summed = frame.mapInArrow(count, BLOCK_SCHEMA).repartition(min(cut or self._cores, self._cores), "block")
         total = summed.mapInArrow(lambda batches: iter([rows_of_blocks(sums_of_blocks(batches))]), BLOCK_SCHEMA)
         with reported_progress(self._spark, cut, self._progress):
             table = total.toArrow()
         return counts_of_blocks(sums_of_blocks(table.to_batches()), plan)
+
+    def _chunks(self, workload: Workload) -> tuple[DataFrame, ChunksIn, int | None]:
+        """Rows that stand for chunks, what makes chunks of a batch of them, and how many tasks there are; None where Spark says."""
+        if isinstance(workload, Distributed):
+            blocks = workload.blocks if self._partitions is None else workload.blocks.repartition(self._partitions)
+            return blocks, workload.chunks, self._partitions
+        cut = self._partitions or usual_cut(workload.tuples, self._cores)
+        chunks = list(chunks_of(workload.tuples, parts=cut))
+
+        def made(batch: pyarrow.RecordBatch) -> Iterator[Chunk]:
+            return (workload.chunk(*chunks[number]) for number in batch.column(0).to_pylist())
+
+        return self._spark.range(0, len(chunks), 1, cut), made, cut
 
     def spread(self, plan: Plan, counts: Counts, peers: Peers) -> dict[str, Histogram]:
         """How many peers have how much, by name of the load."""
@@ -296,11 +325,33 @@ class OnSpark(Engine):
         """Leave what each peer has in a folder, written by the tasks."""
         from pyspark.sql import functions
 
+        if not shares_files(self._spark):
+            self._collect(plan, counts, peers, folder)
+            return
         schema = PEERS_SCHEMA if peers.capacity is None else f"{PEERS_SCHEMA}, capacity double"
         frame, tasks = self._by_region(plan, counts, peers, lambda loads: peers_table(loads, peers), schema)
         with reported_progress(self._spark, tasks, self._progress):
             named = frame.withColumn("strategy", functions.lit(plan.strategy.name))
             named.write.mode("append").partitionBy("strategy").parquet(f"file:{folder.absolute()}")
+
+    def _collect(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
+        """The same where tasks are on other machines: part by part through the driver, to whose folder they have no way."""
+        import pyarrow
+        from pyarrow import parquet
+
+        def packed_parts(loads: PeerLoads) -> pyarrow.Table:
+            parts = peers_table(loads, peers).to_batches(max_chunksize=COLLECTED_PEERS)
+            return pyarrow.table({"part": [_ipc_of(part) for part in parts]})
+
+        frame, tasks = self._by_region(plan, counts, peers, packed_parts, "part binary")
+        partition = folder / f"strategy={plan.strategy.name}"
+        partition.mkdir(parents=True)
+        writer = None
+        with reported_progress(self._spark, tasks, self._progress), ExitStack() as closing:
+            for row in frame.toLocalIterator():
+                part = pyarrow.ipc.open_stream(row["part"]).read_all()
+                writer = writer or closing.enter_context(parquet.ParquetWriter(partition / "part-0.parquet", part.schema))
+                writer.write_table(part)
 
     def _by_region(
         self,
@@ -323,70 +374,19 @@ class OnSpark(Engine):
         return self._spark.range(0, len(cut), 1, len(cut)).mapInArrow(made, schema), len(cut)
 
 
-def usual_cut(tuples: int, cores: int) -> int:
-    """Into how many parts tuples are cut where nobody says: as many for each core, unless they are few."""
-    return min(cores * -(-tuples // (cores * TASK_TUPLES)), -(-tuples // LEAST_TUPLES))
+def _ipc_of(part: pyarrow.RecordBatch) -> bytes:
+    import pyarrow
 
-
-def blocks_of(counts: Counts) -> dict[int, Whole]:
-    """The counts of all columns one after the other, in blocks; blocks of nothing are left out."""
-    found: dict[int, Whole] = {}
-    block = 0
-    for column in counts.columns:
-        for begin in range(0, len(column), BLOCK_SLOTS):
-            part = column[begin : begin + BLOCK_SLOTS]
-            if part.any():
-                found[block] = part
-            block += 1
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, part.schema) as writer:
+        writer.write_batch(part)
+    found: bytes = sink.getvalue().to_pybytes()
     return found
 
 
-def counts_of_blocks(blocks: dict[int, Whole], plan: Plan) -> Counts:
-    """The counts whose blocks these are."""
-    counts = Counts.zero(plan)
-    block = 0
-    for column in counts.columns:
-        for begin in range(0, len(column), BLOCK_SLOTS):
-            if block in blocks:
-                column[begin : begin + BLOCK_SLOTS] = blocks[block]
-            block += 1
-    return counts
-
-
-def rows_of_blocks(blocks: dict[int, Whole]) -> pyarrow.RecordBatch:
-    """A row for each block, with its bytes. Spark copies bytes, and counts rows."""
-    import pyarrow
-
-    columns = [pyarrow.array(list(blocks), pyarrow.int64()), pyarrow.array(map(packed, blocks.values()), pyarrow.binary())]
-    return pyarrow.RecordBatch.from_arrays(columns, names=["block", "counts"])
-
-
-def packed(load: Whole) -> bytes:
-    """The numbers of a block in the fewest bytes that hold the largest, after how many that are; nothing where all are 0.
-
-    What travels is serialised, written to disk and read again, which costs more than all else that Spark adds to counting.
-    """
-    most = int(load.max(initial=0))
-    if not most:
-        return b""
-    narrow = np.min_scalar_type(most)
-    return bytes([narrow.itemsize]) + load.astype(narrow).tobytes()
-
-
-def unpacked(part: bytes) -> Whole:
-    """The numbers of a block; a single 0 where all are, which can be added to any block."""
-    if not part:
-        return np.zeros(1, dtype=np.int64)
-    return np.frombuffer(part, dtype=f"u{part[0]}", offset=1).astype(np.int64)
-
-
-def sums_of_blocks(batches: Iterable[pyarrow.RecordBatch]) -> dict[int, Whole]:
-    """All rows of each block added up."""
-    sums: dict[int, Whole] = {}
-    for batch in batches:
-        for block, part in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            sums[block] = sums[block] + unpacked(part) if block in sums else unpacked(part)
-    return sums
+def usual_cut(tuples: int, cores: int) -> int:
+    """Into how many parts tuples are cut where nobody says: as many for each core, unless they are few."""
+    return min(cores * -(-tuples // (cores * TASK_TUPLES)), -(-tuples // LEAST_TUPLES))
 
 
 def peers_table(loads: PeerLoads, peers: Peers) -> pyarrow.Table:

@@ -11,8 +11,8 @@ from ..engine.html_page import write_page
 from ..engine.provenance import Provenance, made_by
 from ..engine.results import REPORT, prepare_folder, save_numbers, write_configuration
 from ..engine.sweep import Player, Sweep
-from ..engine.warnings_told import files_ignored, malformed
 from ..errors import BadParameter
+from ..workload.reading.distributed import Distributed
 from ..workload.unsteady import Drift, parse_adversary
 from ..workload.workload import (
     COMMON_MIX,
@@ -115,15 +115,23 @@ def balance(
         check_subscriptions(request.subscriptions)
     if request.peers is not None:
         Peers(request.peers)
-    workload, ids, left_out = workload_of(request)
+    refuse_unused(request)
     capacity = parse_capacities(request.capacity) if request.capacity else None
+    engine = None
+    if request.events is not None:
+        # Files are read where tuples are counted.
+        prepare_folder(out)
+        engine = started()
+        title(f"reading {Path(request.events).name}")
+    workload, ids, left_out = workload_of(request, engine or InOneThread())
     peers = replace(Peers(request.peers or PEERS, request.seed) if ids is None else Peers.of(ids), capacity=capacity)
     for strategy in strategies:
         check(strategy, len(peers), workload)
     asked = request.subscriptions or SUBSCRIPTIONS
     subscriptions = workload.subscriptions(asked, mix, request.seed)
-    prepare_folder(out)
-    engine = started()
+    if engine is None:
+        prepare_folder(out)
+        engine = started()
     # What is as usual, or not used, was not said.
     said = {name: value for name, value in asdict(request).items() if value not in (None, "")}
     write_configuration(out, said, [PEERS_FOLDER])
@@ -184,6 +192,9 @@ def growths(outcomes: Sequence[Outcome], asked: int, peers: Peers, workload: Wor
         workload = replace(workload, tuples=min(workload.tuples, GROWTH_TUPLES))
     elif isinstance(workload, Recorded) and workload.tuples > GROWTH_TUPLES:
         workload = workload.thinned(GROWTH_TUPLES)
+    elif isinstance(workload, Distributed):
+        # Tasks cannot be sent what stays with Spark.
+        workload = workload.thinned(min(workload.tuples, GROWTH_TUPLES))
     subscriptions = workload.subscriptions(min(asked, GROWTH_SUBSCRIPTIONS), mix, peers.seed)
     cases = [
         _GrowthCase(outcome.strategy, workload, subscriptions, replace(peers, count=size))
@@ -198,12 +209,12 @@ def growths(outcomes: Sequence[Outcome], asked: int, peers: Peers, workload: Wor
     return [Growth(workload.tuples, *zip(*sorted(points), strict=True)) for points in found.values()]
 
 
-def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, str]:
+def workload_of(request: BalanceRequest, engine: Engine) -> tuple[Workload, list[bytes] | None, str]:
     """The tuples, the ids of the peers where a trace has them, and what is to be said of what was left out.
 
-    Raises BadParameter and BadWorkload.
+    Files are read by the engine. Raises BadParameter and BadWorkload.
     """
-    _refuse_unused(request)
+    refuse_unused(request)
     if request.trace is not None:
         return _traced(request, request.trace)
     hours = HOURS if request.hours is None else request.hours
@@ -218,17 +229,8 @@ def workload_of(request: BalanceRequest) -> tuple[Workload, list[bytes] | None, 
         by_rank, drift = request.values == BY_RANK, request.drift or 0.0
         adversary = parse_adversary(request.adversary) if request.adversary else None
         return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600, by_rank, drift, adversary), None, ""
-    from ..workload.files import read
-    from ..workload.pieces import EXAMPLES
-
-    if not 0 < hours < float("inf"):
-        raise BadParameter(f"tuples within {hours:g} h; expected more than 0")
-    reading = read(request.events, seconds=hours * 3600)
-    return (
-        reading.recorded,
-        None,
-        "; ".join([*malformed(reading.malformed, "line", reading.examples), *files_ignored(reading.ignored, "tuples", EXAMPLES)]),
-    )
+    workload, left_out = engine.read(request.events, hours * 3600)
+    return workload, None, left_out
 
 
 def mix_of(request: BalanceRequest) -> Mix:
@@ -241,8 +243,10 @@ def mix_of(request: BalanceRequest) -> Mix:
     return mix
 
 
-def _refuse_unused(request: BalanceRequest) -> None:
-    """Raises BadParameter for what was said and would not be looked at."""
+def refuse_unused(request: BalanceRequest) -> None:
+    """Raises BadParameter for what was said and would not be looked at, or cannot be."""
+    if request.hours is not None and not 0 < request.hours < float("inf"):
+        raise BadParameter(f"tuples within {request.hours:g} h; expected more than 0")
     if request.trace is not None and request.events is not None:
         raise BadParameter("--trace and --events are two workloads; expected one of them")
     given = request.trace or request.events

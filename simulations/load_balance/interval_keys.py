@@ -1,4 +1,4 @@
-"""Keys of numbers: the object's place as an ordered attribute, whose numbers have the key of their interval, or MAAN's ring.
+"""Constants as a strategy knows them: their facts, and keys of numbers, which are those of intervals or in order on MAAN's ring.
 
 The decisions are those of :mod:`gsg.tuples.ordered_attributes`, over columns (kernels.py). A tuple has as many keys as without. A
 subscription that has bounds and no constant is posted under the intervals between its bounds, and not at every peer.
@@ -16,10 +16,9 @@ from gsg.tuples.ordered_attributes import POSTED_INTERVALS, OrderedAttribute
 from ..engine import kernels
 from ..engine.kernels import Flags, Whole
 from ..errors import BadParameter
-from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
-from .known_facts import known_constants
+from ..workload.workload import ARITY, OBJECT, Constants, Recorded, Subscriptions, Synthetic, Workload
 from .ring import points_of
-from .strategies import Strategy
+from .strategies import ALL_DAY, Strategy
 
 
 def attribute_of(strategy: Strategy) -> OrderedAttribute | None:
@@ -34,6 +33,22 @@ def check_numbers(strategy: Strategy, workload: Workload) -> None:
             f"strategy {strategy.name!r} takes objects as numbers, and those of files and traces are not read as numbers; expected "
             "synthetic tuples"
         )
+
+
+def known_constants(strategy: Strategy, workload: Workload) -> tuple[Constants, ...]:
+    """The constants of each position with the facts that are known of them by a strategy.
+
+    Raises BadParameter for one that knows the beginning alone, of a workload that does not tell it.
+    """
+    if strategy.early == ALL_DAY:
+        return workload.constants
+    if not isinstance(workload, Synthetic | Recorded):
+        raise BadParameter(
+            f"strategy {strategy.name!r} knows the facts of the beginning, which are not counted of these tuples; expected "
+            "synthetic ones, or those of a file that is read in one piece"
+        )
+    facts = workload.facts_by(strategy.early / ALL_DAY)
+    return tuple(replace(known, facts=some) for known, some in zip(workload.constants, facts, strict=True))
 
 
 def constants_of(strategy: Strategy, workload: Workload) -> tuple[tuple[Constants, ...], Constants | None]:

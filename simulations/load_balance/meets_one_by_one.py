@@ -22,8 +22,7 @@ from ..engine import grids, kernels
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
 from ..workload.workload import ARITY, OBJECT, Chunk, Subscriptions, Workload
-from .interval_keys import attribute_of, constants_of, values_of
-from .known_facts import known_constants
+from .interval_keys import attribute_of, constants_of, known_constants, values_of
 from .plan import PAIRS, Plan, bearable_facts, bearable_loads
 from .strategies import Spread
 

@@ -22,8 +22,7 @@ from ..engine.ownership import MAX_PEERS
 from ..engine.randomness import Stream, Words
 from ..errors import BadParameter, check_range
 from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
-from .interval_keys import check_numbers, constants_of, holding, intervals_asked, ranges_asked, values_of
-from .known_facts import known_constants
+from .interval_keys import check_numbers, constants_of, holding, intervals_asked, known_constants, ranges_asked, values_of
 from .learning import split_messages
 from .ring import Ranges, points_of
 from .strategies import Spread, Strategy

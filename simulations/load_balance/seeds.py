@@ -43,6 +43,10 @@ class OverSeeds:
         """The mean of a figure."""
         return mean_of(self.values(name))
 
+    def difference(self, name: str, other: OverSeeds) -> Interval:
+        """How much a figure is more than by another strategy, seed by seed: what chance does to both is not in it."""
+        return mean_of([mine - theirs for mine, theirs in zip(self.values(name), other.values(name), strict=True)])
+
     def summary(self) -> dict[str, object]:
         """Each figure by name: its mean with the interval, and what it was with each seed."""
         return {**flat({name: self.mean(name) for name in FIGURES}), "values": {name: self.values(name) for name in FIGURES}}
@@ -63,7 +67,13 @@ def check_seeds(first: int, seeds: int) -> None:
 
 def seeds_table(every: Sequence[OverSeeds]) -> Table:
     """A table of means with their intervals, and of the least and the most that a seed came to."""
-    return Table.from_rows("Strategies over all seeds: means with 95 % intervals", _COLUMNS, every)
+    first = every[0]
+
+    def beside_first(one: OverSeeds) -> str:
+        return "" if one is first else one.difference("busiest_share_of_tuples", first).percent()
+
+    columns = [*_COLUMNS, ("difference", f"of what the busiest gets to {first.strategy}, seed by seed", beside_first)]
+    return Table.from_rows("Strategies over all seeds: means with 95 % intervals", columns, every)
 
 
 def _from_to(values: Sequence[float]) -> str:

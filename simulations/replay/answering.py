@@ -17,6 +17,7 @@ from gsg.tuples.terms import n3
 
 from ..engine.places import writing
 from ..engine.results import SUMMARY, prepare_folder, write_configuration
+from ..engine.spark import shares_files
 from ..engine.spark_progress import Progress, reported_progress, untold
 from ..errors import BadParameter, BadWorkload
 from .changes import read_piece
@@ -49,6 +50,9 @@ class Rows(Protocol):
 
     def lines(self, most: int | None = None) -> Iterator[Line]:
         """The first of them, or all."""
+
+    def write(self, path: Path, variables: Sequence[str]) -> None:
+        """Leave all of them as Parquet, in order: a file, or a folder of parts where several tasks write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +139,22 @@ class _Lines:
     def lines(self, most: int | None = None) -> Iterator[Line]:
         return islice(self.found, most)
 
+    def write(self, path: Path, variables: Sequence[str]) -> None:
+        _write_lines(path, variables, self.lines())
+
+
+def _write_lines(path: Path, variables: Sequence[str], lines: Iterator[Line]) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    columns = [("came", pyarrow.float64()), ("went", pyarrow.float64())]
+    schema = pyarrow.schema([*columns, *((f"?{name}", pyarrow.string()) for name in variables)])
+    with parquet.ParquetWriter(path, schema) as writer:
+        while batch := list(islice(lines, BATCH)):
+            values = zip(*((came, went, *terms) for came, went, terms in batch), strict=True)
+            arrays = [pyarrow.array(column, kind) for column, kind in zip(values, schema.types, strict=True)]
+            writer.write_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
+
 
 def on_spark(
     spark: SparkSession,
@@ -197,14 +217,24 @@ class Stays:
         found = self.frame.agg(functions.count(functions.lit(1)), functions.count("went")).collect()[0]
         return found[0], found[0] - found[1]
 
-    def lines(self, most: int | None = None) -> Iterator[Line]:
+    def _ordered(self) -> DataFrame:
         from pyspark.sql import functions
 
         came, went = functions.col("came").asc_nulls_first(), functions.col("went").asc_nulls_last()
-        ordered = self.frame.orderBy(came, went, *(f"`{name}`" for name in self.frame.columns[:-2]))
+        return self.frame.orderBy(came, went, *(f"`{name}`" for name in self.frame.columns[:-2]))
+
+    def lines(self, most: int | None = None) -> Iterator[Line]:
         # A limited frame is one small part; all of it comes part by part.
-        for row in ordered.toLocalIterator() if most is None else ordered.limit(most).collect():
+        for row in self._ordered().toLocalIterator() if most is None else self._ordered().limit(most).collect():
             yield Line(row[-2], row[-1], tuple(row[:-2]))
+
+    def write(self, path: Path, variables: Sequence[str]) -> None:
+        if not shares_files(self.frame.sparkSession):
+            # Tasks may be on machines from which there is no way to this folder.
+            _write_lines(path, variables, self.lines())
+            return
+        names = ["came", "went", *(f"`?{name}`" for name in variables)]
+        self._ordered().select(*names).write.parquet(f"file:{path.absolute()}")
 
 
 class Numbers(TypedDict):
@@ -236,17 +266,7 @@ def summary(found: Answer) -> Numbers:
 
 def save(folder: Path, request: Request, found: Answer, numbers: Numbers) -> None:
     """Write the rows (Parquet), their numbers (JSON) and what was asked for (JSON) into a folder. Raises BadParameter."""
-    import pyarrow
-    from pyarrow import parquet
-
-    columns = [("came", pyarrow.float64()), ("went", pyarrow.float64())]
-    schema = pyarrow.schema([*columns, *((f"?{name}", pyarrow.string()) for name in found.variables)])
     with writing(f"to {folder}"):
         write_configuration(folder, asdict(request), [ROWS, SUMMARY])
-        lines = found.rows.lines()
-        with parquet.ParquetWriter(folder / ROWS, schema) as writer:
-            while batch := list(islice(lines, BATCH)):
-                values = zip(*((came, went, *terms) for came, went, terms in batch), strict=True)
-                arrays = [pyarrow.array(column, kind) for column, kind in zip(values, schema.types, strict=True)]
-                writer.write_batch(pyarrow.RecordBatch.from_arrays(arrays, schema=schema))
+        found.rows.write(folder / ROWS, found.variables)
         (folder / SUMMARY).write_text(json.dumps(numbers, indent=2) + "\n")

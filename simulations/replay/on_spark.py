@@ -25,6 +25,7 @@ from rete.chain import JoinSpec
 from rete.operators.operator import Places
 from rete.operators.pair_join import Pairing
 
+from ..engine.spark import shares_files
 from ..errors import BadWorkload
 from .changes import read_piece
 from .history import History, Seen, Sieve
@@ -134,8 +135,12 @@ class OnSpark:
         return Relation(found.select(*union.names, f.col("went").alias("came"), f.col("following").alias("went")), union.width)
 
     def kept(self, relation: Relation) -> Relation:
-        # Cuts the plan too, which would double with every NOT of a query.
-        return Relation(relation.frame.localCheckpoint(eager=False), relation.width)
+        from pyspark import StorageLevel
+
+        # Cuts the plan too, which would double with every NOT of a query, and with it the way to make rows again that are lost with
+        # an executor: where there may be others, one of them has them too.
+        level = StorageLevel.MEMORY_AND_DISK if shares_files(self._spark) else StorageLevel.MEMORY_AND_DISK_2
+        return Relation(relation.frame.localCheckpoint(eager=False, storageLevel=level), relation.width)
 
     def _window(self, relation: Relation) -> Any:  # Any: pyspark names its WindowSpec differently with and without a server
         from pyspark.sql import Window
@@ -193,15 +198,14 @@ class Scan:
 
 def scan(spark: SparkSession, history: History, memories: Sequence[rete.AlphaSpec], *, partitions: int | None = None) -> Scan:
     """Read all pieces, each by one task. Raises BadWorkload where one cannot be read."""
-    shared = spark.sparkContext.broadcast((history.pieces, tuple(memories)))
+    all_pieces = history.pieces
 
     def reading(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-        pieces, memories = shared.value
         sieve = Sieve(memories)
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 seen, counts = Seen(), [0] * len(memories)
-                for changes in read_piece(pieces[number], seen):
+                for changes in read_piece(all_pieces[number], seen):
                     admitted = [(change, found) for change in changes if (found := sieve(change.fact))]
                     for _, found in admitted:
                         for memory in found:
@@ -209,7 +213,7 @@ def scan(spark: SparkSession, history: History, memories: Sequence[rete.AlphaSpe
                     yield _batch([(*change[:3], list(map(_encoded, change.fact)), found, None) for change, found in admitted])
                 yield _batch([(None, None, None, None, None, msgspec.msgpack.encode((seen, counts)))])
 
-    pieces = len(history.pieces)
+    pieces = len(all_pieces)
     cut = partitions or min(pieces, MOST_TASKS)
     changes = spark.range(0, pieces, 1, cut).mapInArrow(reading, SCHEMA).persist()
     decode = msgspec.msgpack.Decoder(tuple[Seen, list[int]]).decode

@@ -32,12 +32,17 @@ CHUNK = 1 << 14
 class RoutingRequest:
     """What was asked for."""
 
-    peers: int = 100_000
+    peers: tuple[int, ...] = (100_000,)
     lookups: int = 20_000
     k: tuple[int, ...] = (2, 4, 8, 16, 20)
     dead: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
     runs: int = 5
     seed: int = 1
+
+    @property
+    def largest(self) -> int:
+        """The most peers: plots are of these, where they are not of all numbers."""
+        return max(self.peers)
 
 
 @dataclass(frozen=True)
@@ -137,10 +142,12 @@ def play(seed: int, case: Case) -> Iterator[Ways]:
 
 
 def experiment(request: RoutingRequest) -> Experiment:
-    """The largest overlay with every share of dead peers, and smaller ones in which all live. Raises BadParameter."""
+    """Each number of peers with every share of dead ones; below one that is alone smaller ones, all alive. Raises BadParameter."""
     check_range(request.lookups, 1, MAX_LOOKUPS, "lookups")
-    wanted = [(request.peers, k, dead) for k in request.k for dead in sorted({0.0, *request.dead})]
-    wanted += [(peers, k, 0.0) for peers in _smaller(request.peers) for k in request.k]
+    largest_first = sorted(request.peers, reverse=True)
+    wanted = [(peers, k, dead) for peers in largest_first for k in request.k for dead in sorted({0.0, *request.dead})]
+    if len(request.peers) == 1:
+        wanted += [(peers, k, 0.0) for peers in _smaller(request.largest) for k in request.k]
     check_size(request.seed, request.runs, len(wanted), len(wanted) * request.runs)
     for peers, k, dead in wanted:
         check(peers, k=k, dead=dead)
@@ -157,12 +164,12 @@ def _smaller(peers: int) -> list[int]:
 def results_of(request: RoutingRequest, ways: Sequence[Ways]) -> Results:
     """Ways as the report shows them."""
     means = means_of(ways)
-    whole = [mean for mean in means if mean.peers == request.peers]
+    of_size = {peers: [mean for mean in means if mean.peers == peers] for peers in request.peers}
     return Results(
         title="How far a lookup goes",
-        lead=f"{request.lookups:,} lookups in each of {request.runs} overlays of up to {request.peers:,} peers.",
+        lead=f"{request.lookups:,} lookups in each of {request.runs} overlays of up to {request.largest:,} peers.",
         notes=_NOTES,
-        tables=[Table.from_rows(f"Lookups among {request.peers:,} peers", _COLUMNS, whole)],
+        tables=[Table.from_rows(f"Lookups among {peers:,} peers", _COLUMNS, some) for peers, some in of_size.items()],
         findings=_findings(request, means),
         figures=_figures(request, means),
         summary=[flat(vars(mean)) for mean in means],
@@ -172,7 +179,7 @@ def results_of(request: RoutingRequest, ways: Sequence[Ways]) -> Results:
 
 def _figures(request: RoutingRequest, means: Sequence[Mean]) -> list[Figure]:
     alive = [mean for mean in means if not mean.dead]
-    whole = [mean for mean in means if mean.peers == request.peers]
+    whole = [mean for mean in means if mean.peers == request.largest]
 
     def drawn(identity: str, some: Sequence[Mean], by: str, x: str, y: str) -> Figure:
         """A value against a parameter, with a line for each value of another parameter."""
@@ -182,7 +189,7 @@ def _figures(request: RoutingRequest, means: Sequence[Mean]) -> list[Figure]:
             ordered = sorted((mean for mean in of_line if mean.found), key=attrgetter(x))
             against = np.array([getattr(mean, x) for mean in ordered], dtype=np.float64)
             lines.append(Line(_NAMES[by].format(value), against, np.array([_VALUES[y](mean) for mean in ordered])))
-        caption = _CAPTIONS[identity].format(peers=request.peers)
+        caption = _CAPTIONS[identity].format(peers=request.largest)
         return line_figure(identity, lines, x=_AXES[x], y=_UNITS[y], log_x=x == "peers", caption=caption)
 
     spread = [
@@ -203,11 +210,11 @@ def _figures(request: RoutingRequest, means: Sequence[Mean]) -> list[Figure]:
 
 def _findings(request: RoutingRequest, means: Sequence[Mean]) -> list[Finding]:
     """How many lookups succeed with the largest and the smallest buckets where half of all peers are dead; and how far they go."""
-    whole = [mean for mean in means if mean.peers == request.peers]
+    whole = [mean for mean in means if mean.peers == request.largest]
     dead = min((mean.dead for mean in whole), key=lambda share: abs(share - _HALF))
     of_dead = sorted((mean for mean in whole if mean.dead == dead), key=attrgetter("k"))
     fewest, most = of_dead[0], of_dead[-1]
-    who = f"where {dead:.0%} of {request.peers:,} peers are dead" if dead else f"while all of {request.peers:,} peers live"
+    who = f"where {dead:.0%} of {request.largest:,} peers are dead" if dead else f"while all of {request.largest:,} peers live"
     bars = tuple(Bar(f"k = {mean.k}", mean.success.value, share_said(mean.success.value)) for mean in (most, fewest))
     text = f"With {most.k} contacts in a bucket {bars[0].said} of lookups succeed {who}"
     found = [

@@ -1,102 +1,127 @@
-"""Real tuples from files: N-Triples, tab or comma separated values, JSON lines (each also gzipped) and Parquet (pieces.py).
+"""Real tuples from files, read here: N-Triples and N-Quads, Turtle and TriG, tab or comma separated values, JSON lines and Parquet.
 
 A line that holds no tuple is counted and the first few are kept with what is wrong; a file that cannot be read at all is refused.
-In N-Triples a term is a term. In the other formats a text that begins as a term of N-Triples does (``<``, ``_:`` or ``"``) is that
-term, any other is a symbol, and a number of JSON is a number. The key of a constant is the one that peers use
-(gsg.tuples.features.key).
+In what is of RDF a term is a term. In the other formats a text that begins as a term of N-Triples does (``<``, ``_:`` or ``"``) is
+that term, any other is a symbol, and a number of JSON is a number. The key of a constant is the one that peers use
+(gsg.tuples.features.key). What is read and how it is told is the same as where tasks of Spark do it (reading/).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from gsg.tuples.features import Template, key
+from gsg.languages.files import base_of
 from gsg.tuples.terms import Term
 
-from ..engine.kernels import Whole
-from ..engine.ownership import prefixes_of
 from ..errors import BadWorkload
-from .lines import Fields
-from .pieces import Malformed, Piece, Terms, failing, lines_of, made_of
-from .sources import sources_of
+from .pieces import Piece, failing, opened
+from .reading.columns import BATCH, DOCUMENTS, ROWS_OF_LINES, Rows, rows_of_csv, rows_of_document, rows_of_table
+from .reading.dictionary import Places
+from .reading.encoding import Dictionaries, Tuples, encode, new_dictionaries, ranked
+from .reading.seen import Seen
+from .sources import OF_TUPLES, partition_of, sources_of
 from .workload import ARITY, DAY_S, Constants, Recorded
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file holds: the tuples, the terms that stand behind the codes of each position, and what was not understood."""
+    """What a file holds: the tuples, and what was not understood."""
 
     recorded: Recorded
-    terms: tuple[dict[Term, int], ...]
-    malformed: int
-    examples: tuple[str, ...]
-    ignored: tuple[str, ...] = ()
-    """Files of a folder that are none of tuples by name."""
+    seen: Seen
+    dictionaries: Dictionaries
+    """Texts by place, not by code."""
+
+    def terms(self) -> tuple[list[Term], ...]:
+        """The term of each code of each position."""
+        found = []
+        for known, constants in zip(self.dictionaries, self.recorded.constants, strict=True):
+            by_key = dict(zip(known.keys.tolist(), known.terms(), strict=True))
+            found.append([by_key[one] for one in constants.keys.tolist()])
+        return tuple(found)
 
 
 def read(path: str | Path, *, format: str | None = None, seconds: float = DAY_S) -> Reading:
     """All tuples of a file, a folder or a pattern, encoded. Raises BadWorkload when they cannot be read or there are none."""
-    seen, known = Malformed(), Codes()
+    known, tuples = new_dictionaries(keeps_terms=True), _Columns()
     with failing(path):
-        found = sources_of(path, holding="tuples", format=format)
+        found = sources_of(path, holding="tuples", format=format, formats=OF_TUPLES)
+    seen = Seen(ignored=tuple(found.ignored))
     for file, kind in found.files:
-        terms = Terms()
-
-        def triple(_: int, fields: Fields, terms: Terms = terms) -> tuple[Term, ...]:
-            # When it came, and whether it came or went, are nothing to a workload, in which each line is a publication.
-            if len(fields.items) != ARITY:
-                raise ValueError(f"a tuple of {len(fields.items)}; expected {ARITY}, which alone are simulated")
-            return terms.of(fields)
-
-        def complain(line: int, problem: str, name: str = file.name) -> None:
-            seen.complain(f"{name} line {line}", problem)
-
         with failing(file):
-            for rows in made_of(lines_of(Piece(str(file), kind)), triple, complain, together=lambda parsed: parsed.rows):
-                known.add(rows)
-    if not len(known):
-        first = f" ({seen.malformed} malformed lines, the first: {seen.examples[0]})" if seen.malformed else ""
-        raise BadWorkload(f"{path} holds no tuples{first}")
-    return Reading(known.recorded(seconds), known.terms, seen.malformed, tuple(seen.examples), tuple(found.ignored))
+            for rows in _rows_of(file, kind):
+                encoded = encode(known, rows)
+                seen.count(file.name, encoded.malformed, encoded.examples, encoded.graphs)
+                tuples.add(encoded)
+    if not len(tuples):
+        raise BadWorkload(f"{path} holds no tuples{seen.first()}")
+    return Reading(tuples.recorded(known, seconds), seen, known)
 
 
-class Codes:
-    """Terms by the order in which they come, in each position."""
+def _rows_of(file: Path, format: str) -> Iterator[Rows]:
+    """A file in batches."""
+    beside = partition_of(file)
+    if format == "parquet":
+        yield from _rows_of_parquet(file, beside)
+        return
+    with opened(Piece(str(file), format)) as stream:
+        if format in DOCUMENTS:
+            yield from rows_of_document(stream, format, name=file.name, base=base_of(file))
+        elif format == "csv":
+            yield from rows_of_csv(stream, beside)
+        else:
+            first = 1
+            while lines := list(islice(stream, BATCH)):
+                # They end at \n only.
+                yield ROWS_OF_LINES[format]([line.removesuffix(b"\n") for line in lines], first, beside)
+                first += len(lines)
+
+
+def _rows_of_parquet(file: Path, beside: dict[str, object]) -> Iterator[Rows]:
+    from pyarrow import parquet
+
+    from .lines import columns_of
+
+    with file.open("rb") as raw:
+        opened = parquet.ParquetFile(raw)
+        try:
+            columns = [name for name in columns_of([*opened.schema_arrow.names, *beside]) if name in opened.schema_arrow.names]
+        except ValueError as error:
+            raise BadWorkload(f"cannot read {file}: {error}") from None
+        first = 1
+        for batch in opened.iter_batches(BATCH, columns=columns):
+            yield rows_of_table(batch, first, beside)
+            first += len(batch)
+
+
+class _Columns:
+    """Tuples by their places in dictionaries."""
 
     def __init__(self) -> None:
-        self.terms: tuple[dict[Term, int], ...] = tuple({} for _ in range(ARITY))
-        self._columns: tuple[list[np.ndarray[tuple[int], np.dtype[np.int32]]], ...] = tuple([] for _ in range(ARITY))
-
-    def add(self, rows: list[tuple[Term, ...]]) -> None:
-        """Take tuples in."""
-        for position, (terms, columns) in enumerate(zip(self.terms, self._columns, strict=True)):
-            codes = [terms.setdefault(row[position], len(terms)) for row in rows]
-            columns.append(np.array(codes, dtype=np.int32))
-
-    def of_templates(self, templates: Sequence[Template]) -> Whole:
-        """Templates of as many positions as columns of codes, -1 where anything may stand; their constants are taken in too."""
-        codes = np.full((ARITY, len(templates)), -1, dtype=np.int64)
-        for number, template in enumerate(templates):
-            for position, wanted in enumerate(template.pattern):
-                if wanted is not None:
-                    codes[position, number] = self.terms[position].setdefault(wanted, len(self.terms[position]))
-        return codes
+        self._columns: tuple[list[Places], ...] = tuple([] for _ in range(ARITY))
 
     def __len__(self) -> int:
-        """How many tuples there are."""
+        """How many there are."""
         return sum(map(len, self._columns[0]))
 
-    def recorded(self, seconds: float) -> Recorded:
-        """All of them as columns."""
-        columns = tuple(np.concatenate(parts) for parts in self._columns)
-        constants = tuple(_constants(position, self.terms[position], column) for position, column in enumerate(columns))
-        return Recorded(columns, constants, seconds)
+    def add(self, tuples: Tuples) -> None:
+        """Take a batch in."""
+        for parts, column in zip(self._columns, tuples.columns, strict=True):
+            parts.append(column.places)
 
-
-def _constants(position: int, terms: dict[Term, int], column: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Constants:
-    keys = prefixes_of([key(ARITY, position, constant) for constant in terms])
-    return Constants(keys, np.bincount(column, minlength=len(terms)).astype(np.int64))
+    def recorded(self, known: Dictionaries, seconds: float) -> Recorded:
+        """All of them by codes."""
+        columns, constants = [], []
+        for parts, dictionary in zip(self._columns, known, strict=True):
+            places = np.concatenate(parts)
+            # What stands in malformed lines alone is no constant.
+            used = np.bincount(places, minlength=len(dictionary)) > 0
+            keys, codes = ranked(dictionary.keys[used])
+            columns.append(codes[(np.cumsum(used) - 1)[places]])
+            constants.append(Constants(keys, np.bincount(columns[-1], minlength=len(keys)).astype(np.int64)))
+        return Recorded(tuple(columns), tuple(constants), seconds)

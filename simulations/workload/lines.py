@@ -25,6 +25,8 @@ from .workload import ARITY, POSITIONS
 
 _NAMES = (POSITIONS, ("s", "p", "o"))
 """Fields that hold a triple, where there is no ``tuple``."""
+NAMES: tuple[tuple[str, ...], ...] = (("tuple",), *_NAMES)
+"""Columns that hold a tuple; the first of these counts where there are several."""
 TOO_DEEP = "brackets within brackets, too deep to be read"
 """What is wrong with a line where Python's own limit of calls is met, by the text or by what is made of it."""
 
@@ -77,6 +79,14 @@ def rows_of_csv(
 
     ``beside`` are the columns that the folder says. The stream is closed at the end. Raises UnicodeDecodeError and csv.Error.
     """
+    for line, names, row in named_rows_of_csv(stream, beside):
+        yield line, by_name(names, row) if names else row
+
+
+def named_rows_of_csv(
+    stream: io.BufferedReader[io.RawIOBase], beside: Mapping[str, object]
+) -> Iterator[tuple[int, list[str], list[str]]]:
+    """As :func:`rows_of_csv`, the names of the fields beside each row; none where the first row names no tuple."""
     escape = "\\" if _SPARKS_QUOTE.search(stream.peek(SNIFFED_BYTES)) else None
     with io.TextIOWrapper(stream, newline="", encoding="utf-8") as text:
         reader = csv.reader(text, doublequote=True, escapechar=escape)
@@ -84,13 +94,16 @@ def rows_of_csv(
         for row in reader:
             if names is None:
                 names = [name.strip() for name in row]
-                if _names_of([*names, *beside]) is not None:
+                if names_of([*names, *beside]) is not None:
                     continue
                 names = []
             if row:
-                # An empty field says nothing.
-                by_name = {name: field or None for name, field in zip(names, row, strict=False)}
-                yield reader.line_num, by_name if names else row
+                yield reader.line_num, names, row
+
+
+def by_name(names: Sequence[str], row: Sequence[str]) -> dict[str, object]:
+    """The fields of a row of CSV by name; an empty one says nothing."""
+    return {name: field or None for name, field in zip(names, row, strict=False)}
 
 
 def of_csv(row: Mapping[str, object] | list[str], beside: Mapping[str, object]) -> Fields:
@@ -110,8 +123,9 @@ def _number_of(text: object) -> object:
         return text
 
 
-def _names_of(columns: Sequence[str]) -> Sequence[str] | None:
-    return next((names for names in (("tuple",), *_NAMES) if set(names) <= set(columns)), None)
+def names_of(columns: Sequence[str]) -> Sequence[str] | None:
+    """The columns among these that hold a tuple; None where there are none."""
+    return next((names for names in NAMES if set(names) <= set(columns)), None)
 
 
 def of_names(found: Mapping[str, object]) -> Fields:
@@ -129,7 +143,7 @@ def of_names(found: Mapping[str, object]) -> Fields:
 
 def columns_of(columns: Sequence[str]) -> list[str]:
     """Those columns of Parquet that :func:`of_names` looks at. Raises ValueError where they hold no tuple."""
-    names = _names_of(columns)
+    names = names_of(columns)
     if names is None:
         raise ValueError(f"its columns are {', '.join(columns)}; expected tuple, or {', '.join(POSITIONS)}")
     return [*names, *(name for name in ("time", "sign") if name in columns)]

@@ -19,14 +19,14 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from gsg.errors import BadText, GsgError
-from gsg.languages.files import read_tuples
+from gsg.errors import GsgError
 from gsg.languages.files.encoding import MARK_BYTES
-from gsg.tuples.terms import Symbol, Term, term
+from gsg.tuples.terms import Term, term
 
 from ..errors import BadWorkload
 from .lines import SNIFFED_BYTES, TOO_DEEP, Fields, columns_of, of_csv, of_json, of_names, of_tabs, rows_of_csv
 from .sources import partition_of
+from .term_texts import parsed_lines, term_of_text
 
 EXAMPLES = 5
 """Malformed lines that are told in full; the others are counted."""
@@ -157,7 +157,7 @@ def lines_of(piece: Piece, *, or_else: str = "") -> Lines:
 
 
 @contextmanager
-def _opened(piece: Piece) -> Iterator[io.BufferedReader[Any]]:  # Any: as below
+def opened(piece: Piece) -> Iterator[io.BufferedReader[Any]]:  # Any: as below
     """The bytes of a piece, without what gzip makes of them and without a mark of byte order."""
     with io.BufferedReader(io.FileIO(piece.path), SNIFFED_BYTES) as file:
         stream: io.BufferedReader[Any] = file  # Any: what is buffered
@@ -173,7 +173,7 @@ def _opened(piece: Piece) -> Iterator[io.BufferedReader[Any]]:  # Any: as below
 
 def _batches(piece: Piece) -> Iterator[tuple[int, list[bytes]]]:
     """The number of the first line, and the lines; they end at ``\\n`` only."""
-    with _opened(piece) as stream:
+    with opened(piece) as stream:
         first = piece.first
         while lines := list(islice(stream, LINES)):
             yield first, lines
@@ -187,33 +187,21 @@ def _full_lines(piece: Piece) -> Iterator[list[tuple[int, bytes]]]:
 
 def _triples(piece: Piece) -> Iterator[list[tuple[int, bytes]] | Triples]:
     for first, lines in _batches(piece):
-        rows, mistake = _parsed_lines(lines)
+        rows, mistake = parsed_lines(lines)
         parsed = Triples(first, lines, rows)
         # The mistake names a line, but one that does not end is noticed in the next; so each is looked at by itself.
         yield parsed if mistake is None else parsed.full_lines()
 
 
 def _of_triple(line: bytes) -> Fields:
-    rows, mistake = _parsed_lines([line])
+    rows, mistake = parsed_lines([line])
     if mistake is not None or len(rows) != 1:
         raise ValueError(mistake or f"{len(rows)} triples in a line; expected one")
     return Fields(rows[0], are_terms=True)
 
 
-def _parsed_lines(lines: list[bytes]) -> tuple[list[tuple[Term, ...]], str | None]:
-    """The tuples of lines of N-Triples, up to a mistake, and what that is."""
-    rows: list[tuple[Term, ...]] = []
-    try:
-        rows.extend(read_tuples(io.BytesIO(b"".join(lines)), "nt", name="line"))
-    except BadText as error:
-        return rows, error.problem
-    except GsgError as error:
-        return rows, str(error)
-    return rows, None
-
-
 def _rows_of_csv(piece: Piece, beside: Mapping[str, object]) -> Iterator[Iterator[tuple[int, Any]]]:  # Any: a row by names, or bare
-    with _opened(piece) as stream:
+    with opened(piece) as stream:
         yield rows_of_csv(stream, beside)
 
 
@@ -249,16 +237,5 @@ class Terms:
             return term(value)
         found = self._texts.get(value)
         if found is None:
-            found = self._texts[value] = _term_of(value)
+            found = self._texts[value] = term_of_text(value)
         return found
-
-
-def _term_of(text: str) -> Term:
-    if not text:
-        raise ValueError("a field is empty")
-    if not text.startswith(("<", '"', "_:")):
-        return Symbol(text)
-    rows, mistake = _parsed_lines([f"_:it <x:is> {text} .\n".encode()])
-    if mistake is not None or len(rows) != 1 or "\n" in text:
-        raise ValueError(f"{text!r} is no term of N-Triples: {mistake or 'more than one line'}")
-    return rows[0][2]

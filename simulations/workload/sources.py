@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import unquote
 
 from ..errors import BadWorkload
@@ -26,11 +27,14 @@ FORMATS = {
     ".parquet": "parquet",
 }
 """Suffix of a file name, and its format."""
-KNOWN = f"{', '.join(FORMATS)}, all but .parquet also with .gz"
+OF_TUPLES = {**FORMATS, ".nq": "nq", ".ttl": "ttl", ".trig": "trig"}
+"""The same for what has tuples and no history: N-Quads, Turtle and TriG too."""
 
 _SPARKS_PART = "part-"
 """How Spark names a file: others that end with ``.json`` are documents of any kind, and looked at only where they are named."""
-_TABLES = {"_delta_log": "Delta Lake", ".hoodie": "Hudi"}
+DELTA_LOG = "_delta_log"
+"""The folder by which a table of Delta Lake is known."""
+_TABLES = {DELTA_LOG: "Delta Lake", ".hoodie": "Hudi"}
 """Folders by which tables are known whose files are not simply theirs."""
 _FORMATS_OF_SPARK = {"Delta Lake": "delta", "Iceberg": "iceberg", "Hudi": "hudi"}
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -45,10 +49,12 @@ class Sources:
     ignored: list[str]
 
 
-def sources_of(name: str | Path, *, holding: str, format: str | None = None) -> Sources:
+def sources_of(
+    name: str | Path, *, holding: str, format: str | None = None, formats: Mapping[str, str] = MappingProxyType(FORMATS)
+) -> Sources:
     """The files of a path or pattern; a format that is named is that of all. Raises BadWorkload.
 
-    ``holding`` is what they are to hold, such as tuples.
+    ``holding`` is what they are to hold, such as tuples, and ``formats`` are those that are looked for, by suffix.
     """
     root = Path(name)
     if not root.exists() and glob.has_magic(str(name)):
@@ -62,24 +68,41 @@ def sources_of(name: str | Path, *, holding: str, format: str | None = None) -> 
     for found in roots:
         if found.is_dir():
             for file in _walked(found):
-                kind = format or _format_in_folder(file)
+                kind = format or format_in_folder(file.name, formats)
                 if kind is None:
                     ignored.append(str(file.relative_to(found)))
                 else:
                     files.append((file, kind))
         elif len(roots) == 1 or not _is_hidden(found.name):
-            files.append((found, _format_of_file(found, format)))
+            files.append((found, _format_of_file(found, format, formats)))
     if not files:
-        raise BadWorkload(f"{name} has no files of {holding}; expected names that end with {KNOWN}")
+        raise BadWorkload(f"{name} has no files of {holding}; expected names that end with {known(formats)}")
     for folder in {file.parent for file, _ in files}:
         _refuse_tables(folder)
     return Sources(files, ignored)
 
 
-def format_of(file: Path) -> str | None:
-    """The format that a name says; None for none."""
-    suffix = Path(file.name.removesuffix(".gz")).suffix
-    return None if suffix == ".parquet" and file.suffix == ".gz" else FORMATS.get(suffix)
+def known(formats: Mapping[str, str]) -> str:
+    """The suffixes of formats, as a message has them."""
+    return f"{', '.join(formats)}, all but .parquet also with .gz"
+
+
+def format_of(name: str, formats: Mapping[str, str] = MappingProxyType(FORMATS)) -> str | None:
+    """The format that the name of a file says; None for none."""
+    file = Path(name)
+    suffix = Path(name.removesuffix(".gz")).suffix
+    return None if suffix == ".parquet" and file.suffix == ".gz" else formats.get(suffix)
+
+
+def format_in_folder(name: str, formats: Mapping[str, str]) -> str | None:
+    """The same of a file that nobody named, but its folder."""
+    is_document = Path(name.removesuffix(".gz")).suffix == ".json" and not name.startswith(_SPARKS_PART)
+    return None if is_document else format_of(name, formats)
+
+
+def is_delta(folder: Path) -> bool:
+    """Whether this is a table of Delta Lake."""
+    return (folder / DELTA_LOG).is_dir()
 
 
 def partition_of(file: Path) -> dict[str, object]:
@@ -103,18 +126,12 @@ def _value_of(text: str) -> object:
     return int(text) if digits.isascii() and digits.isdigit() and str(int(text)) == text else text
 
 
-def _format_of_file(file: Path, format: str | None) -> str:
-    found = format or format_of(file)
+def _format_of_file(file: Path, format: str | None, formats: Mapping[str, str]) -> str:
+    found = format or format_of(file.name, formats)
     # A file that is not there is told of when it is opened.
     if found is None and file.exists():
-        raise BadWorkload(f"{file.name!r} has no known suffix; expected {KNOWN}")
+        raise BadWorkload(f"{file.name!r} has no known suffix; expected {known(formats)}")
     return found or "jsonl"
-
-
-def _format_in_folder(file: Path) -> str | None:
-    found = format_of(file)
-    is_document = Path(file.name.removesuffix(".gz")).suffix == ".json" and not file.name.startswith(_SPARKS_PART)
-    return None if is_document else found
 
 
 def _walked(root: Path) -> Iterator[Path]:

@@ -27,7 +27,7 @@ from ..engine.randomness import Words
 from ..engine.warnings_told import counted, malformed
 from ..errors import BadWorkload
 from .anchors_in_order import Step, changes_of, rarest_in_order
-from .files import Codes
+from .codes import Codes
 from .pieces import Malformed
 from .runs import Runs
 from .workload import ARITY, Mix, Recorded, Subscriptions, Times

@@ -369,14 +369,21 @@ class Recorded:
 
         Raises BadParameter for a mix with bounds.
         """
-        check_subscriptions(count)
-        if mix.bounded:
-            raise BadParameter(
-                f"the mix {mix} has bounds, and the objects of files and traces are not read as numbers; expected synthetic tuples"
-            )
-        chosen = Stream(seed, "interest").below(self.tuples, 0, count)
-        codes = np.array([column[chosen] for column in self.codes], dtype=np.int64)
-        return Subscriptions(np.where(mix.given(count, seed), codes, -1))
+        return subscriptions_to(self, count, mix, seed)
+
+
+def subscriptions_to(workload: Workload, count: int, mix: Mix, seed: int) -> Subscriptions:
+    """Constants of tuples chosen at random, where the mix says, so that each is answered by one at the least.
+
+    Raises BadParameter for a mix with bounds.
+    """
+    check_subscriptions(count)
+    if mix.bounded:
+        raise BadParameter(
+            f"the mix {mix} has bounds, and the objects of files and traces are not read as numbers; expected synthetic tuples"
+        )
+    codes = np.array(workload.at(Stream(seed, "interest").below(workload.tuples, 0, count)).codes, dtype=np.int64)
+    return Subscriptions(np.where(mix.given(count, seed), codes, -1))
 
 
 def check_subscriptions(count: int) -> None:

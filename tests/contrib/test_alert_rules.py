@@ -105,7 +105,10 @@ def test_what_has_grown_is_looked_for_among_all_counters_that_tell_of_trouble() 
     counters = {metric.sample for metric in METRICS.values() if metric.kind is Kind.COUNTER}
     assert {each for each in counters if not re.fullmatch(pattern, each)} == {
         f"gsg_{name}_total"
-        for name in ("published", "matched", "sent_messages", "sent_bytes", "links_held", "templates_fanned_out")
+        for name in (
+            *("published", "matched", "sent_messages", "sent_bytes", "links_held", "templates_fanned_out"),
+            *("feed_changes_received", "feed_facts_received", "feed_events_received"),
+        )
     }
 
 

@@ -17,9 +17,10 @@ from pathlib import Path
 
 # The tests' own, and those of whole peers.
 TESTS = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS / "simulations" / "load_balance"), str(TESTS / "gsg")]
+sys.path[:0] = [str(TESTS / "simulations"), str(TESTS / "simulations" / "load_balance"), str(TESTS / "gsg")]
 
-from test_prediction import FILMS, PEERS, SUBSCRIPTIONS, queries_about, run_peers, simulated  # noqa: E402  # found by the above
+from film_queries import SUBSCRIPTIONS, queries_about  # noqa: E402  # found by the above
+from test_prediction import FILMS, PEERS, run_peers, simulated  # noqa: E402  # as above
 
 import gsg  # noqa: E402  # as above
 from gsg.placement.rules import REPLICAS  # noqa: E402  # as above

@@ -12,7 +12,9 @@ from ..groups import LazyGroup
 class _Simulate(LazyGroup):
     modules: ClassVar = {
         "load-balance": ("simulate.load_balance", "Who would carry which load, strategy by strategy."),
+        "sweep": ("simulate.sweep", "Strategies over lists of settings and seeds, as one job."),
         "churn": ("simulate.churn", "Which matches are lost while peers come and go."),
+        "subscribers": ("simulate.subscribers", "What subscribers' peers receive."),
         "routing": ("simulate.routing", "How far lookups go, and how many succeed."),
         "dissemination": ("simulate.dissemination", "How views are exchanged, and how events spread."),
         "replay": ("simulate.replay", "When the rows of a query came and went, over a history of facts."),

@@ -15,7 +15,8 @@ from .running import How, engine, print_results, run_options
 @click.option(
     "--events",
     metavar="PATH",
-    help="Take the tuples of a file, a folder or a pattern such as 'a/*.nt': .nt, .tsv, .csv, .jsonl (also .gz) or .parquet.",
+    help="Take the tuples of a file, a folder, a pattern such as 'a/*.nt', or, with Spark, a URI: .nt, .nq, .ttl, .trig, .tsv, "
+    ".csv, .jsonl (also .gz), .parquet, or a table of Delta Lake.",
 )
 @click.option(
     "--trace",
@@ -63,14 +64,16 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
     Without --strategy all standard ones are compared. DIR gets what each peer carries (Parquet), the numbers and the run's
     configuration (JSON), and report.html, which needs no network to be read.
     """
-    from simulations.engine.places import read_from
+    from simulations.engine.places import read_by_spark, read_from
     from simulations.load_balance.balance import InOneThread, OnSpark
     from simulations.load_balance.experiments import BalanceRequest, balance
     from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, terminal_table
     from simulations.load_balance.seeds import seeds_table
 
+    if events is not None:
+        events = read_by_spark(events) if how.on_spark else str(read_from(events, "--events"))
     request = BalanceRequest(
-        events=None if events is None else str(read_from(events, "--events")),
+        events=events,
         trace=None if trace is None else str(read_from(trace, "--trace")),
         **given,
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .running import bar, master_option, mistakes_told, start_spark
+from .running import bar, conf_option, master_option, mistakes_told, start_spark
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--show", type=click.IntRange(min=0), default=20, show_default=True, help="Rows in the table, the first that came.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document with all rows instead of the table.")
 @master_option
+@conf_option
 @click.option("--partitions", type=click.IntRange(min=1), help="Into how many parts it is cut. [default: one for each core]")
 @click.option(
     "--engine",
@@ -42,6 +43,7 @@ def command(
     show: int,
     as_json: bool,
     master: str | None,
+    conf: tuple[str, ...],
     partitions: int | None,
     engine: str,
 ) -> None:
@@ -70,7 +72,7 @@ def command(
                 if engine == "memory":
                     return in_this_process(progress)
 
-                started = start_spark(title, master)
+                started = start_spark(title, master, conf)
                 title("reading")
                 return on_spark(started, partitions=partitions, progress=progress, title=title)
 

@@ -37,6 +37,8 @@ class How:
     out: Path
     """A folder of this machine."""
     master: str | None
+    conf: tuple[str, ...]
+    """Settings of Spark, as spark-submit has them."""
     partitions: int | None
     engine: str
     as_json: bool
@@ -48,7 +50,7 @@ class How:
 
     def session(self, title: Title) -> SparkSession:
         """Spark, started; ``title`` is told of it, since that takes seconds. Raises SimulationError."""
-        return start_spark(title, self.master)
+        return start_spark(title, self.master, self.conf)
 
     def provenance(self) -> dict[str, object]:
         """What makes the result of a run, to be asked for when it has run."""
@@ -57,12 +59,13 @@ class How:
         return made_by(spark_told(self.partitions) if self.on_spark else numpy_told())
 
 
-def start_spark(title: Title, master: str | None) -> SparkSession:
+def start_spark(title: Title, master: str | None, conf: Sequence[str]) -> SparkSession:
     """Spark, started for the rest of this command; from then on Ctrl-C ends the command at once. Raises SimulationError."""
-    from simulations.engine.spark import session
+    from simulations.engine.spark import conf_of, session
 
+    settings = conf_of(conf)
     title("starting Spark")
-    started = session("gsg simulate", master=master)
+    started = session("gsg simulate", master=master, conf=settings)
     # Spark's own way is to ask its tasks to end, and to wait for those that do not.
     before = signal.signal(signal.SIGINT, _end_at_once)
     click.get_current_context().call_on_close(lambda: signal.signal(signal.SIGINT, before))
@@ -82,6 +85,11 @@ master_option = click.option(
 )
 
 
+conf_option = click.option(
+    "--conf", multiple=True, metavar="KEY=VALUE", help="A setting of Spark, as spark-submit has them; may be repeated."
+)
+
+
 def numpy_told() -> str:
     """The engine of one thread by its name."""
     import numpy
@@ -94,7 +102,7 @@ def spark_told(partitions: int | None) -> str:
     from pyspark.sql import SparkSession
 
     spark = SparkSession.getActiveSession()
-    where = "" if spark is None else f" {spark.version} on {spark.sparkContext.master}"
+    where = "" if spark is None else f" {spark.version} on {spark.conf.get('spark.master', 'its server')}"
     return f"Spark{where}{'' if partitions is None else f', {partitions} partitions'}"
 
 
@@ -104,6 +112,7 @@ def run_options(*, cut: str) -> Callable[[Command], Command]:
         click.option("--seed", default=1, show_default=True, help="The same seed gives the same result, however it is run."),
         click.option("--out", required=True, metavar="DIR", help="Where results and report go."),
         master_option,
+        conf_option,
         click.option("--partitions", type=click.IntRange(min=1), help=cut),
         click.option(
             "--engine", type=click.Choice(["spark", "numpy"]), default="spark", show_default=True, help="numpy: in one thread."
@@ -136,7 +145,7 @@ def engine(
     """What starts one engine or the other, and names the parts of the run, which goes under a bar. Raises SimulationError."""
     from simulations.errors import BadParameter
 
-    for option, given in (("--master", how.master), ("--partitions", how.partitions)):
+    for option, given in (("--master", how.master), ("--conf", how.conf or None), ("--partitions", how.partitions)):
         if given is not None and not how.on_spark:
             raise BadParameter(f"{option} {given} is for Spark; --engine numpy counts in one thread: leave one of them out")
     with bar() as (title, progress):

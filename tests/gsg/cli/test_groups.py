@@ -9,7 +9,7 @@ from gsg.cli import main
 from gsg.cli.groups import LazyGroup, nearest
 
 KNOWN = ["peer", "publish", "subscribe", "explain", "status", "simulate"]
-RUNS = ["load-balance", "churn", "routing", "dissemination", "replay", "package"]
+RUNS = ["load-balance", "sweep", "churn", "subscribers", "routing", "dissemination", "replay", "package"]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,10 @@ def test_a_name_is_near_to_what_was_meant(name: str, known: list[str], meant: li
     [
         (["statsu"], "No such command 'statsu'. Did you mean 'status'?"),
         (["simulate", "lb"], "No such command 'lb'. Did you mean 'load-balance'?"),
-        (["simulate", "xyzzy"], "Expected one of load-balance, churn, routing, dissemination, replay, package."),
+        (
+            ["simulate", "xyzzy"],
+            "Expected one of load-balance, sweep, churn, subscribers, routing, dissemination, replay, package.",
+        ),
         (["xyzzy"], "Expected one of peer, publish, subscribe, channel, topics, explain, ls, status, check, cert, simulate."),
         (["status", "--jsn"], "No such option '--jsn'. Did you mean '--json'?"),
     ],

@@ -25,7 +25,7 @@ PEER = bytes(range(20))
 
 
 def row(number: int) -> Row:
-    return (number, 1, "insert", "publisher", f'["x",{number}]', None, [0, 1], None, None, 5, True, 0, 0, 7)
+    return (number, 1, "insert", "publisher", f'["x",{number}]', None, [0, 1], None, None, 5, True, 0, 0, None, 7)
 
 
 def rows_in(folder: Path) -> list[int]:
@@ -95,7 +95,7 @@ from gsg.monitoring.trace_recorder import Parts
 parts = Parts(Path(sys.argv[1]), bytes(range(20)), 3)
 
 def row(number):
-    return (number, random.getrandbits(60), *[None] * 11, 0)
+    return (number, random.getrandbits(60), *[None] * 12, 0)
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, resource.RLIM_INFINITY))
 groups = 0
@@ -187,6 +187,7 @@ def test_stopping_writes_all_that_came(started: Started, folder: Path) -> None:
         "changed": True,
         "matched": 2,
         "forwarded": 3,
+        "events_only": None,
     }
     assert (subscribed["terms"], subscribed["condition"]) == ('["a",null,null]', '[[[1,2]],["x","y"]]')
     assert (made.written, made.lost) == (8, 0)

@@ -97,6 +97,7 @@ def test_templates_matches_and_what_was_forwarded_are_traced(tmp_path: Path) -> 
     for name in ("terms", "condition", "positions", "source", "number"):
         assert [line[name] for line in asked] == [line[name] for line in subscribed]
     assert [line["peer"] for line in asked] == [line["source"] for line in subscribed]
+    assert [line["events_only"] for line in asked] == [False] * 3
     assert [line["terms"] for line in of(found, "publisher", "unsubscribe")[:2]] == ['[null,[1,"p"],null]'] * 2
     assert len({line["source"] for line in subscribed}) == 3
     assert [line["changed"] for line in ended] == [False, True]

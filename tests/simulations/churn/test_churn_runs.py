@@ -22,7 +22,7 @@ from simulations.workload.workload import COMMON_MIX, Synthetic, parse_mix
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SMALL = ChurnRequest(peers=120, tuples=3_000, subscriptions=200, replicas=(1, 2, 3), dying=(0.1, 0.2), epochs=3, runs=2)
+SMALL = ChurnRequest(peers=(120,), tuples=3_000, subscriptions=200, replicas=(1, 2, 3), dying=(0.1, 0.2), epochs=3, runs=2)
 TUPLES = Synthetic(3_000, (400, 10, 400), seed=4)
 
 
@@ -41,7 +41,7 @@ def by_setting(losses: list[Losses]) -> dict[tuple[str, int, float], Mean]:
 
 def test_a_fifth_replaced_loses_what_was_measured() -> None:
     # 7.3 and 1.5 % are known of 2 and 3 holders without repair, and about the share that is replaced where facts go to the closest.
-    request = ChurnRequest(peers=1_000, tuples=20_000, subscriptions=4_000, replicas=(2, 3), dying=(0.2,), epochs=1, runs=6)
+    request = ChurnRequest(peers=(1_000,), tuples=20_000, subscriptions=4_000, replicas=(2, 3), dying=(0.2,), epochs=1, runs=6)
 
     means = by_setting(in_one_thread()(sweep_of(request)))
 
@@ -90,13 +90,13 @@ def test_a_sample_without_a_match_is_one_clear_line() -> None:
     ):
         meeting("rarest", "???=1")
     with pytest.raises(BadParameter, match="none of 2000 sampled tuples matches any of 1 sampled subscriptions"):
-        sweep_of(replace(SMALL, tuples=2_000, subscriptions=1, mix="spo=1"))
+        sweep_of(replace(SMALL, tuples=2_000, subscriptions=1, mix=("spo=1",)))
 
 
 @pytest.mark.parametrize(("peers", "expected"), [(2, (1, 2)), (4, (1, 2, 3)), (1_000, (1, 2, 3, 5, 8))])
 def test_usual_numbers_of_holders_are_those_that_can_be(peers: int, expected: tuple[int, ...]) -> None:
-    assert ChurnRequest(peers=peers).completed().replicas == expected
-    assert ChurnRequest(peers=peers, replicas=(9,)).completed().replicas == (9,)
+    assert ChurnRequest(peers=(peers,)).completed().replicas == expected
+    assert ChurnRequest(peers=(peers,), replicas=(9,)).completed().replicas == (9,)
 
 
 def test_spark_loses_the_same_in_any_number_of_partitions(spark: SparkSession) -> None:

@@ -11,21 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from simulations.engine.packaging import DRIVER, EXECUTORS, write_package
+from simulations.engine.packaging import DRIVER, EXECUTORS, RDF_READERS, write_package
 
 ROOT = Path(__file__).resolve().parents[3]
 
 COUNT = """
-from simulations.load_balance.balance import blocks_of, counts_of_blocks, peers_table, rows_of_blocks, sums_of_blocks
+from simulations.load_balance.balance import peers_table
+from simulations.load_balance.counted_tuples import TupleCounter, blocks_of, counts_of_blocks, rows_of_blocks, sums_of_blocks
 from simulations.load_balance.peer_loads import loads_in
 from simulations.load_balance.peers import Peers, Region
 from simulations.load_balance.plan import make_plan
 from simulations.load_balance.strategies import STANDARD, parse
-from simulations.load_balance.counted_tuples import TupleCounter
 from simulations.workload.workload import COMMON_MIX, Synthetic
 
 tuples = Synthetic(300, (20, 3, 20))
-for name in STANDARD:
+for name in (*STANDARD, "choices-2", "bounded-1.25", "maan", "hot-split-10+early-10"):
     plan = make_plan(parse(name), tuples, tuples.subscriptions(20, COMMON_MIX, 1), 9)
     counter = TupleCounter(plan, Peers(9))
     counter.count_chunk(tuples.chunk(0, 300))
@@ -35,16 +35,46 @@ for name in STANDARD:
     loads.histograms()
     assert len(peers_table(loads, Peers(9))) == 9
 """
+READ = """
+import pyarrow
+from simulations.workload.reading.blocks import CodeTable
+from simulations.workload.reading.split_reader import read_splits
+
+def rows(format, content):
+    place = {"file": ["file:///a/p=7/t.nt"] * len(content), "start": [0] * len(content)}
+    batch = pyarrow.RecordBatch.from_pydict({"content": pyarrow.array(content, pyarrow.binary()), **place})
+    return [row for made in read_splits(iter([batch]), format) for row in made.to_pylist()]
+
+lines = [b"<a:s> <a:p> <a:o> .", b'_:b <a:p> "text"@en .', b'<a:s> <a:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .']
+for format, content in {
+    "nt": lines,
+    "nq": [line[:-1] + b"<a:g> ." for line in lines],
+    "tsv": [b"a\\tb\\t<a:c>"] * 3,
+    "jsonl": [b'["a", "b", 1]'] * 3,
+    "csv": [b"a,b,<a:c>"] * 3,
+}.items():
+    assert sum(row["tuples"] or 0 for row in rows(format, content)) == 3, format
+for format, content in {"nt": [b'<a:s> <a:p> "\\\\"" .'], "ttl": [b"<a:s> <a:p> <a:o> ."], "tsv": [b"a\\tb\\t<a>"]}.items():
+    (seen,) = [row["seen"] for row in rows(format, content) if row["seen"]]
+    assert b"takes a parser of RDF, and a machine that reads has none (No module named 'pyoxigraph')" in seen, seen
+"""
 LOOK_UP = """
 from simulations.routing.runs import RoutingRequest, experiment as routing
 
-sweep = routing(RoutingRequest(peers=30, lookups=20)).sweeps["lookups"]
+sweep = routing(RoutingRequest(peers=(30,), lookups=20)).sweeps["lookups"]
 assert [way.lookups for way in sweep.play(sweep.cases[0])] == [20]
 """
 LOSE = """
 from simulations.churn.runs import ChurnRequest, experiment as churn
 
-sweep = churn(ChurnRequest(peers=30, tuples=300, subscriptions=50, runs=1, epochs=1)).sweeps["churn"]
+sweep = churn(ChurnRequest(peers=(30,), tuples=300, subscriptions=50, runs=1, epochs=1)).sweeps["churn"]
+assert list(sweep.play(sweep.cases[0]))
+"""
+OUTLIVE = """
+from simulations.churn.lifetime_cases import LifetimesRequest
+from simulations.churn.lifetime_runs import experiment as churn
+
+sweep = churn(LifetimesRequest(peers=(30,), tuples=300, subscriptions=50, days=1, runs=1, replicas=(2,))).sweeps["churn"]
 assert list(sweep.play(sweep.cases[0]))
 """
 SPREAD = """
@@ -53,6 +83,29 @@ from simulations.dissemination.runs import experiment as dissemination
 
 for sweep in dissemination(DisseminationRequest(agents=(60,), views=(5,), settle=3, rounds=3, runs=1)).sweeps.values():
     assert list(sweep.play(sweep.cases[0]))
+"""
+TELL = """
+import numpy as np
+from gsg.placement.rules import Anchor
+from simulations.subscribers import dates, joins, latency, memories, slow_readers
+from simulations.subscribers.counting import Question, in_one_thread
+from simulations.subscribers.templates import feeds_of, peers_of_subscribers
+from simulations.workload.workload import COMMON_MIX, Synthetic
+
+tuples = Synthetic(300, (20, 3, 20))
+feeds = feeds_of(tuples.subscriptions(20, COMMON_MIX, 1), tuples.constants, peers_of_subscribers(20, 9, 1))
+assert in_one_thread()(Question(tuples, feeds.templates, feeds.audience)).met.any()
+of = tuples, COMMON_MIX, 9, 20, Anchor.RAREST
+ranges = dates.Dates(dates.parse_ranges("day=1"))
+for sweep in (
+    memories.sweep_of(tuples, COMMON_MIX, 9, [100], 1, 1),
+    joins.sweep_of(tuples, Anchor.RAREST, joins.Joining(3), [1]),
+    dates.sweep_of(*of, ranges, [1]),
+    latency.sweep_of(*of, latency.Links(), [1]),
+):
+    assert list(sweep.play(sweep.cases[0]))
+reader = slow_readers.Reader(1, "busiest", feeds.templates, feeds.audience, 100)
+assert len(slow_readers.arrivals(tuples, reader, slow_readers.Kind.FACTS))
 """
 DRIVE = """
 import sys
@@ -97,11 +150,22 @@ def run_with(packages: Sequence[str], program: str, tmp_path: Path, *arguments: 
     )
 
 
-@pytest.mark.parametrize("program", [COUNT, LOOK_UP, LOSE, SPREAD], ids=["load-balance", "routing", "churn", "dissemination"])
-def test_executors_need_what_is_named_for_them(program: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        ("load-balance", COUNT),
+        ("reading", READ),
+        ("routing", LOOK_UP),
+        ("churn", LOSE),
+        ("lifetimes", OUTLIVE),
+        ("dissemination", SPREAD),
+        ("subscribers", TELL),
+    ],
+)
+def test_executors_need_what_is_named_for_them(name: str, program: str, tmp_path: Path) -> None:
     ran = run_with(EXECUTORS, program, tmp_path)
 
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert (ran.returncode, ran.stderr) == (0, ""), name
 
 
 def test_a_driver_needs_what_is_named_for_it(tmp_path: Path) -> None:
@@ -121,4 +185,4 @@ def test_the_page_names_them_all() -> None:
     page = (ROOT / "docs" / "simulation.md").read_text("utf-8")
 
     machines = page.partition("$ gsg simulate package")[2].partition("## Workloads")[0]
-    assert [name for name in (*EXECUTORS, *DRIVER) if name not in machines] == []
+    assert [name for name in (*EXECUTORS, *DRIVER, *RDF_READERS) if name not in machines] == []

@@ -11,13 +11,13 @@ from gsg.placement.rules import share_of
 from gsg.tuples.features import Load
 from simulations.engine.grids import (
     Grid,
+    TemplateCells,
+    TupleCells,
     cell_key,
     derived_key,
     epoch_of,
     pair_key,
     parts_for,
-    template_cells,
-    tuple_cells,
     two_rarest,
     unpopular,
     virtual_ids,
@@ -45,11 +45,19 @@ def test_popular_constants_are_no_keys() -> None:
 def test_a_tuple_and_a_template_meet_in_one_cell_of_a_grid(key: bytes, rows: int, columns: int, one: int, other: int) -> None:
     grid = Grid(rows, columns)
 
-    of_tuple = tuple_cells(key, grid, share_of(one, rows))
-    of_template = template_cells(key, grid, other)
+    of_tuple = TupleCells(key, grid, share_of(one, rows))
+    of_template = TemplateCells(key, grid, other)
 
-    assert (len(of_tuple), len(of_template)) == (columns, rows)
-    assert len(set(of_tuple) & set(of_template)) == 1
+    assert (len(of_tuple.cell_keys()), len(of_template.cell_keys())) == (columns, rows)
+    assert set(of_tuple.cell_keys()) & set(of_template.cell_keys()) == {of_template.met_by(of_tuple)}
+
+
+@given(KEYS, KEYS, st.integers(1, 40))
+def test_cells_of_other_keys_and_of_larger_grids_are_not_met(key: bytes, other: bytes, rows: int) -> None:
+    posted = TemplateCells(key, Grid(rows), 0)
+
+    assert posted.met_by(TupleCells(other, Grid(rows), 0)) is None or other == key
+    assert posted.met_by(TupleCells(key, Grid(rows + 1), rows)) is None
 
 
 @given(KEYS, KEYS)

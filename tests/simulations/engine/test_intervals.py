@@ -31,6 +31,10 @@ def test_nothing_of_few_is_told_as_a_bound(trials: int, most: str) -> None:
     assert (1 - found.high) ** trials == pytest.approx(0.05)
 
 
+def test_an_end_that_is_nothing_beside_the_value_is_told_as_nothing() -> None:
+    assert Interval(0.01, 1e-30, 0.38, 50).percent() == "1% (0 to 38)"
+
+
 def test_all_of_few_are_told_as_a_bound() -> None:
     assert share_of([1.0, 1.0], 300).percent() == "all of 300, above 99%"
 

@@ -10,7 +10,9 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from browsers import browser, needs_browser
 
+from simulations.churn import lifetime_runs
 from simulations.churn import runs as churn
+from simulations.churn.lifetime_cases import LifetimesRequest
 from simulations.dissemination import runs as dissemination
 from simulations.dissemination.cases import DisseminationRequest
 from simulations.engine.experiment import run
@@ -18,6 +20,9 @@ from simulations.engine.sweep import in_one_thread
 from simulations.load_balance.balance import InOneThread
 from simulations.load_balance.experiments import BalanceRequest, balance
 from simulations.routing import runs as routing
+from simulations.subscribers.experiments import in_one_thread as all_in_one_thread
+from simulations.subscribers.experiments import subscribers
+from simulations.subscribers.request import SubscribersRequest
 
 pytestmark = [needs_browser, pytest.mark.waits]
 
@@ -44,12 +49,17 @@ def _balance(out: Path) -> None:
 
 
 def _churn(out: Path) -> None:
-    asked = churn.ChurnRequest(peers=60, tuples=2_000, subscriptions=100, strategies=("rarest", "random"), epochs=3, runs=2)
+    asked = churn.ChurnRequest(peers=(60,), tuples=2_000, subscriptions=100, strategies=("rarest", "random"), epochs=3, runs=2)
     run(churn.experiment(asked), in_one_thread, out)
 
 
+def _lifetimes(out: Path) -> None:
+    asked = LifetimesRequest(peers=(60,), tuples=2_000, subscriptions=100, replicas=(1, 3), days=1, runs=2)
+    run(lifetime_runs.experiment(asked), in_one_thread, out)
+
+
 def _routing(out: Path) -> None:
-    run(routing.experiment(routing.RoutingRequest(peers=300, lookups=50, runs=2)), in_one_thread, out)
+    run(routing.experiment(routing.RoutingRequest(peers=(300,), lookups=50, runs=2)), in_one_thread, out)
 
 
 def _dissemination(out: Path) -> None:
@@ -57,8 +67,17 @@ def _dissemination(out: Path) -> None:
     run(dissemination.experiment(asked), in_one_thread, out)
 
 
+def _subscribers(out: Path) -> None:
+    asked = SubscribersRequest(peers=30, tuples=2_000, subscriptions=200, growth="100,1000", joins=10, seeds=2)
+    subscribers(asked, all_in_one_thread, out)
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("make", [_balance, _churn, _routing, _dissemination], ids=lambda make: make.__name__.strip("_"))
+@pytest.mark.parametrize(
+    "make",
+    [_balance, _churn, _lifetimes, _routing, _dissemination, _subscribers],
+    ids=lambda make: make.__name__.strip("_"),
+)
 async def test_a_report_fits_every_screen_and_can_be_read_by_all(make: Callable[[Path], None], tmp_path: Path) -> None:
     make(tmp_path)
     wrong: list[Any] = []

@@ -111,6 +111,22 @@ def test_what_an_earlier_run_wrote_is_removed_and_other_files_stay(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("mine", "stays"), [((), False), (("_SUCCESS", ".x.crc"), False), (("notes.txt",), True), (("more/x",), True)]
+)
+def test_partitions_of_an_earlier_run_are_removed_and_folders_with_anything_else_stay(
+    tmp_path: Path, mine: tuple[str, ...], stays: bool
+) -> None:
+    for name in ("strategy=rarest/part-0.parquet", *mine):
+        (tmp_path / "peers" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "peers" / name).touch()
+    (tmp_path / "configuration.json").write_text('{"files": ["peers"]}')
+
+    prepare_folder(tmp_path)
+
+    assert (tmp_path / "peers").exists() == stays
+
+
+@pytest.mark.parametrize(
     "configuration",
     [
         '{"files": ["../mine.parquet", "/mine.parquet", "in", "in/mine.parquet", "..", "", 7, "gone", "configuration.json"]}',

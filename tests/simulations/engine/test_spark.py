@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from simulations.engine import spark as spark_module
-from simulations.engine.spark import GIVEN, LOCAL, _java_told, _shim, defaults_for, java_home, session
+from simulations.engine.spark import GIVEN, LOCAL, _java_told, _shim, conf_of, defaults_for, java_home, session
 from simulations.errors import BadParameter, NoSpark
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def test_there_is_one_session(spark: SparkSession) -> None:
     assert spark.range(10).count() == 10
 
 
+HERE = os.environ | {"PYTHONPATH": str(Path(spark_module.__file__).parents[2])}
 SETTINGS = """
 import sys
 from simulations.engine.spark import session
@@ -84,6 +85,24 @@ def test_what_spark_submit_is_given_holds(tmp_path: Path) -> None:
     ran = subprocess.run([submit, *arguments, program, *given], capture_output=True, text=True, check=False, env=environment)
 
     assert ran.stdout.split() == list(given.values()), ran.stderr
+
+
+def test_settings_are_taken_as_spark_submit_has_them() -> None:
+    assert conf_of(["spark.executor.memory=4g", "spark.a=b=c"]) == {"spark.executor.memory": "4g", "spark.a": "b=c"}
+    for text in ("spark.executor.memory", "memory=4g"):
+        with pytest.raises(BadParameter, match=f"--conf '{text}'; expected a setting of Spark such as"):
+            conf_of([text])
+
+
+def test_settings_of_a_session_hold(tmp_path: Path) -> None:
+    program = "from simulations.engine.spark import session\n" + (
+        "print(session('conf', master='local[1]', conf={'spark.sql.session.timeZone': 'Asia/Tokyo', 'spark.driver.memory': '700m'})"
+        ".sparkContext.getConf().get('spark.driver.memory'))"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path, env=HERE)
+
+    assert ran.stdout.split() == ["700m"], ran.stderr
 
 
 def test_only_a_spark_on_this_machine_is_bound_to_its_loopback() -> None:

@@ -16,8 +16,8 @@ from simulations.engine import kernels
 from simulations.engine.ownership import Ownership
 from simulations.errors import BadParameter, JobFailed
 from simulations.load_balance import plan as plan_module
-from simulations.load_balance.balance import InOneThread, OnSpark, packed, peers_table, run, unpacked, usual_cut
-from simulations.load_balance.counted_tuples import Counts, SortedKeys
+from simulations.load_balance.balance import InOneThread, OnSpark, peers_table, run, usual_cut
+from simulations.load_balance.counted_tuples import Counts, SortedKeys, packed, unpacked
 from simulations.load_balance.meets_one_by_one import OneByOne, check_meetings, matching
 from simulations.load_balance.peer_loads import loads_in
 from simulations.load_balance.peers import Peers, regions

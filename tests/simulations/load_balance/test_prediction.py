@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from film_queries import EXAMPLE, queries_about
 from peers import overlay, rendezvous
 from pyarrow import parquet
 
@@ -22,17 +23,13 @@ from gsg.cli import main as gsg_command
 from gsg.monitoring.trace import tuple_of
 from gsg.placement.holders import UNSURE_S
 from gsg.placement.rules import REPLICAS
-from gsg.tuples.terms import Term, Tuple, n3
+from gsg.tuples.terms import Tuple
 from simulations.load_balance.strategies import parse
-from simulations.workload.files import read
-from simulations.workload.workload import COMMON_MIX
 
 SHARED = Path(os.environ.get("GSG_SHARED", Path(__file__).resolve().parents[4] / "shared"))
 FILMS = SHARED / "data" / "films-2008-2014.nt.gz"
-EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "films.nt"
 
 PEERS = 16
-SUBSCRIPTIONS = 250
 EVERY = 100
 """Of the film data one tuple of so many is taken here; benchmarks/prediction.py takes all."""
 
@@ -46,30 +43,6 @@ def part_of_the_films(folder: Path) -> Path:
     with gzip.open(FILMS, "rb") as lines:
         part.write_bytes(b"".join(islice(lines, 0, None, EVERY)))
     return part
-
-
-def queries_about(file: Path) -> list[str]:
-    """Subscriptions to tuples of a file: most of one condition, some that join, test, negate or repeat a variable."""
-    reading = read(file)
-    terms = [list(known) for known in reading.terms]
-    templates = reading.recorded.subscriptions(SUBSCRIPTIONS, COMMON_MIX, 1).codes.T.tolist()
-    return [
-        _query([None if code < 0 else known[code] for known, code in zip(terms, codes, strict=True)], number)
-        for number, codes in enumerate(templates)
-    ]
-
-
-def _query(pattern: Sequence[Term | None], number: int) -> str:
-    subject, predicate, obj = (name if item is None else n3(item) for item, name in zip(pattern, ("?s", "?p", "?o"), strict=True))
-    condition = f"({subject}, {predicate}, {obj})"
-    extra = {
-        1: f"({subject}, ?q, ?r)",
-        2: f"NOT {{ ({subject}, {predicate}, nothing) }}",
-        3: f"(?same, {predicate}, ?same)",
-    }.get(number % 10)
-    if extra is None and pattern[0] is None and number % 4 == 0:
-        extra = "FILTER(?s != <x:nobody>)"
-    return condition if extra is None else f"{condition}, {extra}"
 
 
 def as_primary(peers: Sequence[gsg.Peer], peer: gsg.Peer) -> int:

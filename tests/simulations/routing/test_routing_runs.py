@@ -17,7 +17,7 @@ from simulations.routing.runs import Case, RoutingRequest, Ways, experiment, mea
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SMALL = RoutingRequest(peers=2_000, lookups=1_500, k=(2, 8), dead=(0.0, 0.3, 0.6))
+SMALL = RoutingRequest(peers=(2_000,), lookups=1_500, k=(2, 8), dead=(0.0, 0.3, 0.6))
 
 
 def sweep_of(request: RoutingRequest) -> Sweep[Case, Ways]:
@@ -54,7 +54,7 @@ def test_ways_are_counted_whole(ways: dict[tuple[int, int, float], Ways]) -> Non
 
 def test_ways_of_ten_thousand_peers_are_as_long_as_is_known() -> None:
     # 3.08 hops in the mean at 10^4 peers with buckets of 8, by 1,500 lookups among samples of Python's, one by one.
-    sweep = sweep_of(RoutingRequest(peers=10_000, lookups=5_000, k=(8,), dead=(0.0,)))
+    sweep = sweep_of(RoutingRequest(peers=(10_000,), lookups=5_000, k=(8,), dead=(0.0,)))
 
     (way,) = sweep.play(sweep.cases[0])
 
@@ -123,6 +123,22 @@ def test_a_report_says_first_what_larger_buckets_are_worth_and_how_far_lookups_g
     ]
 
 
+def test_several_numbers_of_peers_are_each_looked_up_in_with_all_shares_of_dead(tmp_path: Path) -> None:
+    asked = replace(SMALL, peers=(200, 2_000), lookups=300, runs=2)
+
+    results = run(experiment(asked), in_one_thread, tmp_path)
+
+    kinds = {(mean["peers"], mean["k"], mean["dead"]) for mean in results.summary}
+    assert kinds == {(peers, k, dead) for peers in (200, 2_000) for k in (2, 8) for dead in (0.0, 0.3, 0.6)}
+    assert [(table.title, len(table.cells)) for table in results.tables] == [
+        ("Lookups among 200 peers", 6),
+        ("Lookups among 2,000 peers", 6),
+    ]
+    alone = in_one_thread()(sweep_of(replace(asked, peers=(2_000,), dead=(0.6,))))
+    both = in_one_thread()(sweep_of(asked))
+    assert [way for way in alone if way.dead == 0.6] == [way for way in both if (way.peers, way.dead) == (2_000, 0.6)]
+
+
 def test_one_size_of_buckets_is_told_without_a_bar(tmp_path: Path) -> None:
     results = run(experiment(replace(SMALL, lookups=50, runs=1, k=(8,), dead=(0.0,))), in_one_thread, tmp_path)
 
@@ -131,7 +147,7 @@ def test_one_size_of_buckets_is_told_without_a_bar(tmp_path: Path) -> None:
 
 
 def test_overlays_in_which_no_lookup_succeeds_are_shown_as_well(tmp_path: Path) -> None:
-    results = run(experiment(RoutingRequest(peers=3_000, lookups=3, k=(1,), dead=(0.97,))), in_one_thread, tmp_path)
+    results = run(experiment(RoutingRequest(peers=(3_000,), lookups=3, k=(1,), dead=(0.97,))), in_one_thread, tmp_path)
 
     assert results.tables[0].cells[1][2:6] == ("0 of 15, below 19%", "", "", "")
 
@@ -139,7 +155,7 @@ def test_overlays_in_which_no_lookup_succeeds_are_shown_as_well(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("wrong", "problem"),
     [
-        ({"peers": 1}, "1 peers; expected 2 to"),
+        ({"peers": (1,)}, "1 peers; expected 2 to"),
         ({"lookups": 0}, "0 lookups; expected 1 to 100000000"),
         ({"k": (0, 2)}, "buckets of 0; expected 1 to 1024"),
         ({"dead": (0.5, 1.0)}, "a share of 1 dead peers; expected 0 or more"),

@@ -32,7 +32,7 @@ def write(path: Path, text: str | bytes) -> Path:
 def rows(path: Path) -> list[tuple[object, ...]]:
     """The tuples of a file, from what was encoded."""
     reading = read(path)
-    terms = [list(known) for known in reading.terms]
+    terms = reading.terms()
     return [tuple(known[code] for known, code in zip(terms, row, strict=True)) for row in zip(*reading.recorded.codes, strict=True)]
 
 
@@ -71,10 +71,10 @@ def test_a_history_for_replay_is_a_workload_too(tmp_path: Path) -> None:
     reading = read(write(tmp_path / "t.jsonl", lines))
 
     assert rows(tmp_path / "t.jsonl") == [(Symbol("a"), Symbol("b"), 5)]
-    assert reading.examples == (
+    assert reading.seen.examples == [
         "t.jsonl line 2: a tuple of 2; expected 3, which alone are simulated",
         "t.jsonl line 3: a tuple that is no array but 7",
-    )
+    ]
 
 
 def test_parquet(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_parquet(tmp_path: Path) -> None:
     reading = read(tmp_path / "t.parquet")
 
     assert rows(tmp_path / "t.parquet") == [(Symbol("a"), IRI("a:p"), 7)]
-    assert reading.examples == ("t.parquet line 2: a field is empty",)
+    assert reading.seen.examples == ["t.parquet line 2: a field is empty"]
 
 
 MALFORMED = {
@@ -100,8 +100,8 @@ def test_malformed_lines_are_counted_and_told(tmp_path: Path, name: str) -> None
 
     reading = read(write(tmp_path / name, text))
 
-    assert (reading.recorded.tuples, reading.malformed) == (2, malformed)
-    assert reading.examples[0].startswith(first)
+    assert (reading.recorded.tuples, reading.seen.malformed) == (2, malformed)
+    assert reading.seen.examples[0].startswith(first)
 
 
 def test_a_line_of_very_many_brackets_is_malformed(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_a_line_of_very_many_brackets_is_malformed(tmp_path: Path) -> None:
 
     reading = read(write(tmp_path / "t.jsonl", "".join(['["a", "b", "c"]\n', "[" * 100_000 + "\n", *deep])))
 
-    assert (reading.recorded.tuples, reading.malformed) == (1, 1 + len(deep))
-    assert reading.examples[0] == "t.jsonl line 2: brackets within brackets, too deep to be read"
+    assert (reading.recorded.tuples, reading.seen.malformed) == (1, 1 + len(deep))
+    assert reading.seen.examples[0] == "t.jsonl line 2: brackets within brackets, too deep to be read"
 
 
 def test_a_mistake_far_down_costs_no_other_line(tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ def test_a_mistake_far_down_costs_no_other_line(tmp_path: Path) -> None:
 
     reading = read(write(tmp_path / "t.nt", "".join(lines)))
 
-    assert (reading.recorded.tuples, reading.malformed) == (LINES + 9, 1)
-    assert reading.examples[0].startswith(f"t.nt line {LINES + 4}: ")
+    assert (reading.recorded.tuples, reading.seen.malformed) == (LINES + 9, 1)
+    assert reading.seen.examples[0].startswith(f"t.nt line {LINES + 4}: ")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_comma_separated(tmp_path: Path) -> None:
     bare = write(tmp_path / "b.csv.gz", '<a:s>,P2,"""two words"""\n\nQ1,P2,5\n')
 
     assert rows(named) == [(Symbol("a, b"), Symbol("P2"), Symbol('say "hi"\nand go'))]
-    assert read(named).examples == ("n.csv line 4: a field is empty",)
+    assert read(named).seen.examples == ["n.csv line 4: a field is empty"]
     assert rows(bare) == [(IRI("a:s"), Symbol("P2"), "two words"), (Symbol("Q1"), Symbol("P2"), Symbol("5"))]
 
 
@@ -208,7 +208,7 @@ def test_a_folder_of_parquet_as_spark_writes_it(tmp_path: Path) -> None:
     (folder / "notes.txt").touch()
 
     assert rows(folder) == [tuple(map(Symbol, row)) for row in (("a", "p", "x"), ("b", "p", "y"), ("c", "p", "z"))]
-    assert read(folder).ignored == ("notes.txt",)
+    assert read(folder).seen.ignored == ("notes.txt",)
     assert rows(tmp_path / "who*" / "part-1*") == rows(folder / "part-1.snappy.parquet") == [tuple(map(Symbol, ("c", "p", "z")))]
 
 
@@ -256,7 +256,7 @@ def test_a_document_beside_parts_is_no_part(tmp_path: Path) -> None:
     write(tmp_path / "settings.json", "{}\n")
 
     assert len(rows(tmp_path)) == 1
-    assert read(tmp_path).ignored == ("settings.json",)
+    assert read(tmp_path).seen.ignored == ("settings.json",)
 
 
 def test_parquet_without_the_columns_is_one_clear_line(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_subscriptions_to_a_file_are_answered_by_it(tmp_path: Path) -> None:
 def test_the_film_data_is_read_whole() -> None:
     reading = read(FILMS)
 
-    assert (reading.recorded.tuples, reading.malformed) == (146_570, 0)
+    assert (reading.recorded.tuples, reading.seen.malformed) == (146_570, 0)
 
 
 def test_utf16_is_no_text_between_tabs(tmp_path: Path) -> None:
@@ -319,5 +319,5 @@ def test_utf16_is_no_text_between_tabs(tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, name: str, text: str) -> None:
     reading = read(write(tmp_path / name, "\ufeff" + text * 2))
 
-    assert (len(reading.recorded.codes[0]), reading.malformed) == (2, 0)
-    assert list(reading.terms[0]) == [IRI("a:s")]
+    assert (len(reading.recorded.codes[0]), reading.seen.malformed) == (2, 0)
+    assert list(reading.terms()[0]) == [IRI("a:s")]

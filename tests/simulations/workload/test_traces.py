@@ -193,7 +193,7 @@ def test_a_trace_may_get_other_peers_and_other_subscriptions(write: Write, tmp_p
     more = balance("--trace", folder, "--peers", "7", "--subscriptions", "9", "--out", tmp_path / "more", "--strategy", "rarest")
 
     assert (own.exit_code, more.exit_code) == (0, 0), own.output + more.output
-    assert parquet.read_table(tmp_path / "own" / "rarest.parquet").to_pydict() == {
+    assert parquet.read_table(tmp_path / "own" / "peers" / "strategy=rarest").to_pydict() == {
         "peer": [0],
         "id": [PEER.hex()],
         "tuples": [60],
@@ -201,7 +201,7 @@ def test_a_trace_may_get_other_peers_and_other_subscriptions(write: Write, tmp_p
         "templates": [1],
         "work": [20],
     }
-    others = parquet.read_table(tmp_path / "more" / "rarest.parquet")
+    others = parquet.read_table(tmp_path / "more" / "peers" / "strategy=rarest")
     assert (len(others), sum(others["tuples"].to_pylist()), sum(others["subscriptions"].to_pylist())) == (7, 60, 9)
     assert {len(peer) for peer in others["id"].to_pylist()} == {16}
 
@@ -325,5 +325,5 @@ def test_templates_that_differ_in_tests_are_counted_each_and_equal_ones_once(wri
     ran = balance("--trace", folder, "--out", tmp_path / "out", "--strategy", "rarest")
 
     assert ran.exit_code == 0, ran.output
-    table = parquet.read_table(tmp_path / "out" / "rarest.parquet").to_pydict()
+    table = parquet.read_table(tmp_path / "out" / "peers" / "strategy=rarest").to_pydict()
     assert (table["templates"], table["subscriptions"]) == ([3], [6])

@@ -48,7 +48,8 @@ def test_all_strategies_are_compared_in_a_table(tmp_path: Path) -> None:
     assert ran.exit_code == 0, ran.output
     assert "…" not in ran.output
     assert "hot-split-10+demand+virtual-8" in ran.output
-    assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "summary.json", "configuration.json", "rarest.parquet"}
+    assert {path.name for path in tmp_path.iterdir()} >= {"report.html", "summary.json", "configuration.json", "peers"}
+    assert "strategy=rarest" in {path.name for path in (tmp_path / "peers").iterdir()}
 
 
 @pytest.mark.usefixtures("spark")
@@ -100,7 +101,8 @@ def test_a_second_run_leaves_the_files_of_the_user_and_replaces_those_of_the_fir
     ran = [simulate("load-balance", *events, "--strategy", strategy, out=tmp_path) for strategy in ("rarest", "random", "random")]
 
     assert [one.exit_code for one in ran] == [0, 0, 0], ran[-1].output
-    assert {path.name for path in tmp_path.glob("*.parquet")} == {"films.parquet", "random.parquet"}
+    assert {path.name for path in tmp_path.glob("*.parquet")} == {"films.parquet"}
+    assert [path.name for path in (tmp_path / "peers").iterdir()] == ["strategy=random"]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_a_second_run_leaves_the_files_of_the_user_and_replaces_those_of_the_fir
         (("--zipf", "1,-2,1"), "a Zipf exponent of -2; expected 0"),
         (("--distinct", "1,2,x"), "--distinct '1,2,x'; expected three numbers"),
         (("--distinct", "0,2,2"), "0 distinct constants; expected 1 to"),
-        (("--hours", "0"), "tuples within 0 s; expected more than 0"),
+        (("--hours", "0"), "tuples within 0 h; expected more than 0"),
         (("--seed", "-1"), "seed -1; expected 0 to"),
         (
             ("--peers", "20", "--strategy", "replicas-21"),
@@ -168,7 +170,7 @@ def test_package_says_how_to_run_it(tmp_path: Path) -> None:
         (("routing", "--out"), "--out {}"),
         (("dissemination", "--out"), "--out {}"),
         (("replay", "(?x, p, ?y)", "--events", "t.tsv", "--out"), "--out {}"),
-        (("load-balance", "--out", "out", "--events"), "--events {}"),
+        (("load-balance", "--engine", "numpy", "--out", "out", "--events"), "--events {}"),
         (("load-balance", "--out", "out", "--trace"), "--trace {}"),
         (("replay", "(?x, p, ?y)", "--events"), "--events {}"),
         (("package",), "FILE {}"),

@@ -17,6 +17,10 @@ SMALL = {
         *("--peers", "60", "--tuples", "2000", "--subscriptions", "50", "--replicas", "1,3", "--dying", "0.2,0.3"),
         *("--epochs", "2", "--runs", "2", "--strategy", "rarest", "--strategy", "grid-1"),
     ),
+    "churn --lifetimes": (
+        *("--peers", "60", "--tuples", "400", "--subscriptions", "50", "--replicas", "1,3", "--lifetimes", "weibull,yao"),
+        *("--days", "1", "--runs", "2"),
+    ),
     "dissemination": (
         *("--peers", "40,60", "--views", "5,10", "--exchanged", "4", "--removed", "0.2,0.5", "--runs", "2"),
         *("--subscribers", "0.5,1", "--settle", "3", "--rounds", "4", "--events", "3"),
@@ -32,7 +36,7 @@ SHARES = ",".join(f"0.{number}" for number in range(10, 21))
 
 def simulate(experiment: str, *arguments: str, out: Path) -> Result:
     """Run a small one in this process."""
-    return CliRunner().invoke(main, ["simulate", experiment, *SMALL[experiment], *arguments, "--out", str(out)])
+    return CliRunner().invoke(main, ["simulate", experiment.split()[0], *SMALL[experiment], *arguments, "--out", str(out)])
 
 
 @pytest.mark.parametrize("experiment", SMALL)
@@ -118,6 +122,17 @@ def test_spark_and_one_thread_say_the_same(experiment: str, tmp_path: Path, monk
         ("churn", ("--dying", "a"), "--dying 'a'; expected numbers between commas"),
         ("churn", ("--epochs", "0"), "0 epochs; expected 1 to"),
         ("churn", ("--runs", "0"), "0 runs; expected 1 to"),
+        ("churn", ("--peers", "60,x"), "--peers '60,x'; expected whole numbers between commas"),
+        ("churn", ("--zipf", "1"), "--zipf '1'; expected 3 numbers between commas, such as 0.5,1,1"),
+        (
+            "churn --lifetimes",
+            ("--lifetimes", "weibull,uniform"),
+            "lifetimes 'uniform'; expected exponential, weibull, pareto or yao",
+        ),
+        ("churn --lifetimes", ("--graceful", "2"), "a share of 2 peers that leave in order; expected 0 to 1"),
+        ("churn --lifetimes", ("--mean-hours", "0"), "lives of 0 hours in the mean; expected 0.1 or more"),
+        ("churn --lifetimes", ("--days", "0"), "0 days; expected 1 to 366"),
+        ("churn --lifetimes", ("--kbit-per-s", "0"), "0 kbit/s between two peers; expected more than 0"),
         ("churn", ("--runs", "1000", "--dying", "0.1,0.2,0.3"), "12000 runs; expected 10000 at most: ask for fewer values"),
         ("churn", ("--strategy", "replicas-61"), "61 holders of a key among 60 peers; expected no more than there are peers"),
         (
@@ -161,6 +176,39 @@ def test_what_is_impossible_is_one_clear_line(experiment: str, arguments: tuple[
     assert ran.stderr.startswith(f"gsg: {complaint}")
     assert ran.stderr.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("experiment", "arguments", "complaint"),
+    [
+        ("churn", ("--graceful", "0"), "--graceful is for peers that live by --lifetimes; leave it out, or give --lifetimes"),
+        ("churn", ("--days", "3"), "--days is for peers that live by --lifetimes; leave it out, or give --lifetimes"),
+        ("churn --lifetimes", ("--dying", "0.1"), "--dying is for churn in epochs; leave it out, or leave --lifetimes out"),
+        ("churn --lifetimes", ("--epochs", "3"), "--epochs is for churn in epochs; leave it out, or leave --lifetimes out"),
+    ],
+)
+def test_what_the_other_kind_of_churn_looks_at_is_refused(
+    experiment: str, arguments: tuple[str, ...], complaint: str, tmp_path: Path
+) -> None:
+    ran = simulate(experiment, "--engine", "numpy", *arguments, out=tmp_path / "out")
+
+    assert (ran.exit_code, ran.stderr.splitlines()[-1]) == (2, f"Error: {complaint}")
+    assert not (tmp_path / "out").exists()
+
+
+def test_lists_of_peers_exponents_and_mixes_are_one_job(tmp_path: Path) -> None:
+    lists = ("--peers", "60,90", "--zipf", "0.5,1,1", "--zipf", "0,0,0", "--mix", "?po=1", "--mix", "?p?=1")
+
+    of_churn = simulate("churn", "--engine", "numpy", *lists, "--json", out=tmp_path / "churn")
+    of_routing = simulate("routing", "--engine", "numpy", "--peers", "100,200", "--json", out=tmp_path / "routing")
+
+    assert len(json.loads(of_churn.stdout)) == 2 * 2 * 2 * 2 * 2 * 2
+    assert {(one["peers"], one["dead"]) for one in json.loads(of_routing.stdout)} == {
+        (100, 0.0),
+        (100, 0.5),
+        (200, 0.0),
+        (200, 0.5),
+    }
 
 
 @pytest.mark.parametrize("experiment", SMALL)
