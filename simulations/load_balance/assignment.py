@@ -152,7 +152,10 @@ def closest_with_room(keys: Words, weights: Whole, ownership: Ownership, prefixe
     for key, weight, closest in zip(keys.tolist(), weights.tolist(), ownership.owners(keys).tolist(), strict=True):
         peer, probes = closest, 0
         if room.left[peer] < weight:
-            peer, probes = room.find(key, weight) or room.find(key, 1) or (closest, 0)
+            found = room.find(key, weight) or room.find(key, 1)
+            # All bounds together are more than all keys weigh.
+            assert found is not None
+            peer, probes = found
         room.take(peer, weight)
         holders.append(peer)
         closer.append(probes)
