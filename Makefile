@@ -77,7 +77,7 @@ reports: $(STAMP) ## the reports and the tables of docs/simulation.md (half an h
 	$(REPORT) churn --engine numpy --lifetimes exponential,weibull,pareto --out build/lifetimes
 	$(REPORT) routing --engine numpy --peers 100000 --k 2,4,8,16,20 --out build/routing
 	$(REPORT) sweep --engine numpy --strategy rarest --strategy composite --strategy hot-split-10 --seeds 20 --out build/seeds
-	$(REPORT) sweep --engine numpy --mix '??b=1' --mix '??a=1' --values scattered --values by-rank --peers 100,1000,10000,100000 --strategy rarest --strategy ordered-60 --strategy ordered-1024 --strategy hot-split-10+ordered-60 --seeds 1 --out build/bounds
+	$(REPORT) sweep --engine numpy --mix '??b=1' --mix '??a=1' --values scattered --values by-rank --peers 100,1000,10000,100000 --strategy rarest --strategy ordered-60 --strategy ordered-1024 --strategy maan --strategy hot-split-10+ordered-60 --seeds 1 --out build/bounds
 	for name in synthetic films codex churn lifetimes routing; do cp build/$$name/report.html docs/simulation/$$name.html; done
 
 soak: $(STAMP) ## random queries and histories, like queries together and alone, 10,000 runs of peers in trouble and some of real ones, random lines at the Pedro door, all film data (hours, or less: ARGS="--seconds 600")

@@ -40,17 +40,19 @@ def prefixes_of(ids: list[bytes]) -> Prefixes:
 class Ownership:
     """The owners of keys among peers, by the first 64 bits of the peers' ids; peer ``i`` is number ``i`` of ``prefixes``.
 
-    Where peers take part under several ids, ``peers`` is how many there are: number ``i`` is an id of peer ``i % peers``. Raises
-    BadParameter for no peers, more than MAX_PEERS, or two that share 64 bits.
+    Where peers take part under several ids, ``peers`` is how many there are: number ``i`` is an id of peer ``i % peers``; or
+    ``peer_of`` says whose each id is. Raises BadParameter for no peers, more than MAX_PEERS, or two that share 64 bits.
     """
 
-    def __init__(self, prefixes: Prefixes, *, peers: int | None = None) -> None:
+    def __init__(self, prefixes: Prefixes, *, peers: int | None = None, peer_of: Numbers | None = None) -> None:
         count = len(prefixes)
         check_range(count, 1, MAX_PEERS, "peers")
         self._order = np.argsort(prefixes)
         self._sorted = prefixes[self._order]
         if peers is not None and peers < count:
             self._order %= peers
+        if peer_of is not None:
+            self._order = peer_of[self._order]
         twins = np.flatnonzero(self._sorted[1:] == self._sorted[:-1])
         if len(twins):
             raise BadParameter(f"two peers share the 64 leading bits {int(self._sorted[twins[0]]):016x}; give one another id")

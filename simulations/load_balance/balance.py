@@ -8,7 +8,7 @@ itself, writes what each has, and hands over how many have how much. So a result
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 
 from ..engine import sweep
-from ..engine.kernels import Whole
 from ..engine.spark import check_partitions, cores_of, shares_files
 from ..engine.spark_progress import Progress, reported_progress, untold
 from ..engine.sweep import Player
 from ..workload.reading.distributed import Distributed
 from ..workload.reading.on_spark import read_on_spark
 from ..workload.workload import Chunk, Subscriptions, Workload, chunks_of
-from .counted_tuples import Counts, TupleCounter
+from .capacities import UNIT
+from .counted_tuples import BLOCK_SCHEMA, Counts, TupleCounter, blocks_of, counts_of_blocks, rows_of_blocks, sums_of_blocks
+from .learning import Learning, assigning_messages, interest_messages
 from .loads import Histogram, Spread, spread_of
 from .meets_one_by_one import MeetingCheck, check_meetings
-from .peer_loads import LOADS, PeerLoads, loads_in
+from .peer_loads import UTILISATION, UTILISATION_UNIT, PeerLoads, loads_in
 from .peers import Peers, Region, regions
 from .plan import Plan, make_plan
 from .strategies import Strategy
@@ -42,9 +43,6 @@ TASK_TUPLES = 100_000_000
 each core: each hands over all that it counted."""
 LEAST_TUPLES = 1 << 14
 """Tuples that are worth a task of their own, where nobody says so."""
-BLOCK_SLOTS = 1 << 14
-"""Counts that travel as one row."""
-BLOCK_SCHEMA = "block long, counts binary"
 REGION_PEERS = 1 << 20
 """Peers of one region at most, where so many regions can be; fewer peers are a region for each core."""
 COLLECTED_PEERS = 1 << 16
@@ -53,7 +51,10 @@ LEAST_PEERS = 1 << 14
 """Peers that are worth a region of their own."""
 PEERS_FOLDER = "peers"
 """In the folder of results: what each peer has, a folder ``strategy=NAME`` of Parquet for each strategy."""
-PEERS_SCHEMA = "peer long, id string, " + ", ".join(f"{name} long" for name in LOADS if name != "first_epoch")
+WRITTEN = ("tuples", "subscriptions", "templates", "work")
+"""The loads that are left of each peer."""
+PEERS_SCHEMA = "peer long, id string, " + ", ".join(f"{name} long" for name in WRITTEN)
+"""And ``capacity double`` where peers are not all alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,20 @@ class Outcome:
     questions: int
     """Peers that were asked for their load before subscriptions were posted."""
     meetings: MeetingCheck
+    learning: Learning
+    pointers: Histogram | None = None
+    """Keys that others hold, of which peers say whom to ask; None where no keys are assigned."""
+    capacity: Histogram | None = None
+    """What peers are able to carry, in hundredths; None where they are alike."""
+    utilisation: Histogram | None = None
+    """Copies of tuples by capacity, in hundredths of a copy at a peer of capacity 1; None where they are alike."""
+
+    @property
+    def utilisation_max_over_mean(self) -> float | None:
+        """What the busiest peer carries for its capacity, in times of what all do for all of theirs; None where all are alike."""
+        if self.capacity is None or self.utilisation is None:
+            return None
+        return self.utilisation.largest * self.capacity.total / (UTILISATION_UNIT * max(1, self.tuples.total))
 
     @property
     def busiest_tuples(self) -> float:
@@ -91,8 +106,8 @@ class Outcome:
 
     @property
     def messages(self) -> int:
-        """One for each copy of a tuple or a subscription, and two for each question; batching and look-ups are left out."""
-        return self.tuples.total + self.subscriptions.total + 2 * self.questions
+        """One for each copy of a tuple or a subscription, and what it takes to learn; batching and look-ups are left out."""
+        return self.tuples.total + self.subscriptions.total + self.learning.total
 
     @property
     def has_epochs(self) -> bool:
@@ -110,6 +125,7 @@ class Outcome:
             "copies_per_subscription": self.subscriptions.total / self.subscribed,
             "messages": self.messages,
             "messages_per_tuple": self.messages / self.published,
+            "messages_to_learn": asdict(self.learning),
             "busiest_share_of_tuples": self.busiest_tuples,
             "busiest_share_of_work": self.busiest_work,
             "lost_subscriptions": self.lost,
@@ -117,6 +133,8 @@ class Outcome:
             "sampled_pairs_met": self.meetings.met,
             "sampled_pairs_lost": self.meetings.lost,
             "sampled_pairs_missed": self.meetings.missed,
+            **({} if self.utilisation_max_over_mean is None else {"utilisation_max_over_mean": self.utilisation_max_over_mean}),
+            **({} if self.pointers is None else {"pointers": self.pointers.total, "most_pointers": self.pointers.largest}),
             **{name: asdict(spread) for name, spread in self.spreads().items()},
         }
 
@@ -162,15 +180,30 @@ def run(
     spread = engine.spread(plan, counts, peers)
     if out is not None:
         engine.write(plan, counts, peers, out)
+    assigning, finding = assigning_messages(spread, strategy.choices)
     return Outcome(
         strategy=strategy,
         peers=len(peers),
-        **spread,
+        tuples=spread["tuples"],
+        subscriptions=spread["subscriptions"],
+        templates=spread["templates"],
+        work=spread["work"],
+        first_epoch=spread["first_epoch"],
         published=workload.tuples,
         subscribed=len(subscriptions),
         lost=plan.lost,
         questions=plan.questions,
         meetings=check_meetings(plan, workload, subscriptions),
+        learning=Learning(
+            loads=2 * plan.questions,
+            assigning=assigning,
+            finding=finding,
+            interest=interest_messages(len(peers), workload.tuples, workload.seconds) if strategy.demand else 0,
+            splits=plan.split_messages,
+        ),
+        pointers=spread["pointers"] if strategy.choices > 1 else None,
+        capacity=spread.get("capacity"),
+        utilisation=spread.get(UTILISATION),
     )
 
 
@@ -202,7 +235,7 @@ class InOneThread(Engine):
 
     def spread(self, plan: Plan, counts: Counts, peers: Peers) -> dict[str, Histogram]:
         """How many peers have how much, by name of the load."""
-        return loads_in(_ALL, plan, counts, peers).histograms()
+        return loads_in(_ALL, plan, counts, peers).histograms(utilisation=peers.capacity is not None)
 
     def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
         """Leave what each peer has in a folder."""
@@ -275,16 +308,17 @@ class OnSpark(Engine):
         def spread(loads: PeerLoads) -> pyarrow.Table:
             import pyarrow
 
-            found = loads.histograms()
+            found = loads.histograms(utilisation=peers.capacity is not None)
             columns = [[part.values.tobytes() for part in found.values()], [part.peers.tobytes() for part in found.values()]]
             return pyarrow.table([list(found), *columns], names=["load", "values", "peers"])
 
         frame, tasks = self._by_region(plan, counts, peers, spread, "load string, values binary, peers binary")
         with reported_progress(self._spark, tasks, self._progress):
             rows = frame.toArrow().to_pylist()
-        parts: dict[str, list[Histogram]] = {name: [] for name in LOADS}
+        parts: dict[str, list[Histogram]] = {}
         for row in rows:
-            parts[row["load"]].append(Histogram(np.frombuffer(row["values"], np.int64), np.frombuffer(row["peers"], np.int64)))
+            found = Histogram(np.frombuffer(row["values"], np.int64), np.frombuffer(row["peers"], np.int64))
+            parts.setdefault(row["load"], []).append(found)
         return {name: Histogram.sum(some) for name, some in parts.items()}
 
     def write(self, plan: Plan, counts: Counts, peers: Peers, folder: Path) -> None:
@@ -294,7 +328,8 @@ class OnSpark(Engine):
         if not shares_files(self._spark):
             self._collect(plan, counts, peers, folder)
             return
-        frame, tasks = self._by_region(plan, counts, peers, lambda loads: peers_table(loads, peers), PEERS_SCHEMA)
+        schema = PEERS_SCHEMA if peers.capacity is None else f"{PEERS_SCHEMA}, capacity double"
+        frame, tasks = self._by_region(plan, counts, peers, lambda loads: peers_table(loads, peers), schema)
         with reported_progress(self._spark, tasks, self._progress):
             named = frame.withColumn("strategy", functions.lit(plan.strategy.name))
             named.write.mode("append").partitionBy("strategy").parquet(f"file:{folder.absolute()}")
@@ -328,7 +363,8 @@ class OnSpark(Engine):
     ) -> tuple[DataFrame, int]:
         """Rows of the loads of each region, and how many tasks make them."""
         wanted = max(min(self._cores, -(-len(peers) // LEAST_PEERS)), -(-len(peers) // REGION_PEERS))
-        cut = regions(peers, wanted, virtual=plan.strategy.virtual, replicas=plan.strategy.replicas)
+        strategy = plan.strategy
+        cut = regions(peers, wanted, virtual=strategy.virtual, replicas=strategy.replicas, assigned=strategy.assigned)
 
         def made(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
             for batch in batches:
@@ -353,70 +389,11 @@ def usual_cut(tuples: int, cores: int) -> int:
     return min(cores * -(-tuples // (cores * TASK_TUPLES)), -(-tuples // LEAST_TUPLES))
 
 
-def blocks_of(counts: Counts) -> dict[int, Whole]:
-    """The counts of all columns one after the other, in blocks; blocks of nothing are left out."""
-    found: dict[int, Whole] = {}
-    block = 0
-    for column in counts.columns:
-        for begin in range(0, len(column), BLOCK_SLOTS):
-            part = column[begin : begin + BLOCK_SLOTS]
-            if part.any():
-                found[block] = part
-            block += 1
-    return found
-
-
-def counts_of_blocks(blocks: dict[int, Whole], plan: Plan) -> Counts:
-    """The counts whose blocks these are."""
-    counts = Counts.zero(plan)
-    block = 0
-    for column in counts.columns:
-        for begin in range(0, len(column), BLOCK_SLOTS):
-            if block in blocks:
-                column[begin : begin + BLOCK_SLOTS] = blocks[block]
-            block += 1
-    return counts
-
-
-def rows_of_blocks(blocks: dict[int, Whole]) -> pyarrow.RecordBatch:
-    """A row for each block, with its bytes. Spark copies bytes, and counts rows."""
-    import pyarrow
-
-    columns = [pyarrow.array(list(blocks), pyarrow.int64()), pyarrow.array(map(packed, blocks.values()), pyarrow.binary())]
-    return pyarrow.RecordBatch.from_arrays(columns, names=["block", "counts"])
-
-
-def packed(load: Whole) -> bytes:
-    """The numbers of a block in the fewest bytes that hold the largest, after how many that are; nothing where all are 0.
-
-    What travels is serialised, written to disk and read again, which costs more than all else that Spark adds to counting.
-    """
-    most = int(load.max(initial=0))
-    if not most:
-        return b""
-    narrow = np.min_scalar_type(most)
-    return bytes([narrow.itemsize]) + load.astype(narrow).tobytes()
-
-
-def unpacked(part: bytes) -> Whole:
-    """The numbers of a block; a single 0 where all are, which can be added to any block."""
-    if not part:
-        return np.zeros(1, dtype=np.int64)
-    return np.frombuffer(part, dtype=f"u{part[0]}", offset=1).astype(np.int64)
-
-
-def sums_of_blocks(batches: Iterable[pyarrow.RecordBatch]) -> dict[int, Whole]:
-    """All rows of each block added up."""
-    sums: dict[int, Whole] = {}
-    for batch in batches:
-        for block, part in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            sums[block] = sums[block] + unpacked(part) if block in sums else unpacked(part)
-    return sums
-
-
 def peers_table(loads: PeerLoads, peers: Peers) -> pyarrow.Table:
     """What some peers have, as PEERS_SCHEMA."""
     import pyarrow
 
-    columns = {name: getattr(loads, name) for name in LOADS if name != "first_epoch"}
+    columns = {name: getattr(loads, name) for name in WRITTEN}
+    if peers.capacity is not None:
+        columns["capacity"] = loads.capacity / UNIT
     return pyarrow.table({"peer": loads.peers, "id": peers.names(loads.peers), **columns})

@@ -6,8 +6,8 @@ once. Only keys of two constants, of which nearly each tuple has new ones, are l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,12 @@ from .peers import Peers
 from .plan import PAIRS, Plan
 from .strategies import Spread
 
+if TYPE_CHECKING:
+    import pyarrow
+
+BLOCK_SLOTS = 1 << 14
+"""Counts that travel as one row."""
+BLOCK_SCHEMA = "block long, counts binary"
 _ROW_BITS = 28
 """Bits of the number of rows of a key in a table; there are at most as many as peers (MAX_PEERS). Slots have the 36 above."""
 
@@ -125,6 +131,67 @@ class TupleCounter:
                 work.append(self._plan.pairs.templates[found[met]])
         _add(self.counts.pair_tuples, np.concatenate(owners))
         np.add.at(self.counts.pair_work, np.concatenate(workers), np.concatenate(work))
+
+
+def blocks_of(counts: Counts) -> dict[int, Whole]:
+    """The counts of all columns one after the other, in blocks; blocks of nothing are left out."""
+    found: dict[int, Whole] = {}
+    block = 0
+    for column in counts.columns:
+        for begin in range(0, len(column), BLOCK_SLOTS):
+            part = column[begin : begin + BLOCK_SLOTS]
+            if part.any():
+                found[block] = part
+            block += 1
+    return found
+
+
+def counts_of_blocks(blocks: dict[int, Whole], plan: Plan) -> Counts:
+    """The counts whose blocks these are."""
+    counts = Counts.zero(plan)
+    block = 0
+    for column in counts.columns:
+        for begin in range(0, len(column), BLOCK_SLOTS):
+            if block in blocks:
+                column[begin : begin + BLOCK_SLOTS] = blocks[block]
+            block += 1
+    return counts
+
+
+def rows_of_blocks(blocks: dict[int, Whole]) -> pyarrow.RecordBatch:
+    """A row for each block, with its bytes. Spark copies bytes, and counts rows."""
+    import pyarrow
+
+    columns = [pyarrow.array(list(blocks), pyarrow.int64()), pyarrow.array(map(packed, blocks.values()), pyarrow.binary())]
+    return pyarrow.RecordBatch.from_arrays(columns, names=["block", "counts"])
+
+
+def packed(load: Whole) -> bytes:
+    """The numbers of a block in the fewest bytes that hold the largest, after how many that are; nothing where all are 0.
+
+    What travels is serialised, written to disk and read again, which costs more than all else that Spark adds to counting.
+    """
+    most = int(load.max(initial=0))
+    if not most:
+        return b""
+    narrow = np.min_scalar_type(most)
+    return bytes([narrow.itemsize]) + load.astype(narrow).tobytes()
+
+
+def unpacked(part: bytes) -> Whole:
+    """The numbers of a block; a single 0 where all are, which can be added to any block."""
+    if not part:
+        return np.zeros(1, dtype=np.int64)
+    return np.frombuffer(part, dtype=f"u{part[0]}", offset=1).astype(np.int64)
+
+
+def sums_of_blocks(batches: Iterable[pyarrow.RecordBatch]) -> dict[int, Whole]:
+    """All rows of each block added up."""
+    sums: dict[int, Whole] = {}
+    for batch in batches:
+        for block, part in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            sums[block] = sums[block] + unpacked(part) if block in sums else unpacked(part)
+    return sums
 
 
 def holders(ownership: Ownership, keys: Words, replicas: int) -> tuple[Whole, list[Whole]]:

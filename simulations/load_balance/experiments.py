@@ -13,6 +13,7 @@ from ..engine.results import REPORT, prepare_folder, save_numbers, write_configu
 from ..engine.sweep import Player, Sweep
 from ..errors import BadParameter
 from ..workload.reading.distributed import Distributed
+from ..workload.unsteady import Drift, parse_adversary
 from ..workload.workload import (
     COMMON_MIX,
     POSITIONS,
@@ -26,6 +27,7 @@ from ..workload.workload import (
     parse_mix,
 )
 from .balance import PEERS_FOLDER, Engine, InOneThread, Outcome, run
+from .capacities import parse_capacities
 from .peers import Peers
 from .plan import check, make_plan
 from .report import Growth, report
@@ -67,6 +69,9 @@ class BalanceRequest:
     hours: float | None = None
     width: float | None = None
     values: str = ""
+    drift: float | None = None
+    adversary: str = ""
+    capacity: str = ""
     strategies: tuple[str, ...] = ()
     seed: int = 1
     seeds: int = 1
@@ -111,6 +116,7 @@ def balance(
     if request.peers is not None:
         Peers(request.peers)
     refuse_unused(request)
+    capacity = parse_capacities(request.capacity) if request.capacity else None
     engine = None
     if request.events is not None:
         # Files are read where tuples are counted.
@@ -118,7 +124,7 @@ def balance(
         engine = started()
         title(f"reading {Path(request.events).name}")
     workload, ids, left_out = workload_of(request, engine or InOneThread())
-    peers = Peers(request.peers or PEERS, request.seed) if ids is None else Peers.of(ids)
+    peers = replace(Peers(request.peers or PEERS, request.seed) if ids is None else Peers.of(ids), capacity=capacity)
     for strategy in strategies:
         check(strategy, len(peers), workload)
     asked = request.subscriptions or SUBSCRIPTIONS
@@ -137,7 +143,7 @@ def balance(
     for seed in range(request.seed + 1, request.seed + request.seeds):
         others = replace(workload, seed=seed) if isinstance(workload, Synthetic) else workload
         asking = others.subscriptions(asked, mix, seed)
-        drawn = Peers(len(peers), seed) if ids is None else peers
+        drawn = replace(peers, seed=seed)
         for strategy, kept in zip(strategies, figures, strict=True):
             title(f"{strategy.name}, seed {seed}")
             kept.append(figures_of(run(strategy, others, asking, drawn, engine)))
@@ -151,7 +157,7 @@ def balance(
     found = Balance(outcomes, over_seeds if request.seeds > 1 else [], left_out)
     save_numbers(out, {}, found.summary(), configuration, others=(PEERS_FOLDER,))
     title("fewer peers, for the report")
-    grown = growths(outcomes, asked, request.seed, workload, mix, engine.player)
+    grown = growths(outcomes, asked, Peers(len(peers), request.seed, capacity=capacity), workload, mix, engine.player)
     write_page(out / REPORT, report(outcomes, grown, configuration, found.over_seeds))
     return found
 
@@ -180,7 +186,7 @@ def _grown(case: _GrowthCase) -> list[_GrowthRow]:
     return [_GrowthRow(found["tuples"].largest)]
 
 
-def growths(outcomes: Sequence[Outcome], asked: int, seed: int, workload: Workload, mix: Mix, player: Player) -> list[Growth]:
+def growths(outcomes: Sequence[Outcome], asked: int, peers: Peers, workload: Workload, mix: Mix, player: Player) -> list[Growth]:
     """What the busiest peer gets with fewer peers by each strategy, on a part of the workload, and at the end what it got."""
     if isinstance(workload, Synthetic):
         workload = replace(workload, tuples=min(workload.tuples, GROWTH_TUPLES))
@@ -189,9 +195,9 @@ def growths(outcomes: Sequence[Outcome], asked: int, seed: int, workload: Worklo
     elif isinstance(workload, Distributed):
         # Tasks cannot be sent what stays with Spark.
         workload = workload.thinned(min(workload.tuples, GROWTH_TUPLES))
-    subscriptions = workload.subscriptions(min(asked, GROWTH_SUBSCRIPTIONS), mix, seed)
+    subscriptions = workload.subscriptions(min(asked, GROWTH_SUBSCRIPTIONS), mix, peers.seed)
     cases = [
-        _GrowthCase(outcome.strategy, workload, subscriptions, Peers(size, seed))
+        _GrowthCase(outcome.strategy, workload, subscriptions, replace(peers, count=size))
         # The most peers take longest: they come first, so that the end waits for none.
         for size in (10**power for power in range(8, 0, -1))
         for outcome in outcomes
@@ -216,9 +222,13 @@ def workload_of(request: BalanceRequest, engine: Engine) -> tuple[Workload, list
         tuples = TUPLES if request.tuples is None else request.tuples
         distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
         zipf = _three(request.zipf or ZIPF, "--zipf", float)
+        if request.drift is not None:
+            Drift(request.drift, hours * 3600)
         if request.values not in ("", SCATTERED, BY_RANK):
             raise BadParameter(f"--values {request.values!r}; expected {SCATTERED} or {BY_RANK}")
-        return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600, request.values == BY_RANK), None, ""
+        by_rank, drift = request.values == BY_RANK, request.drift or 0.0
+        adversary = parse_adversary(request.adversary) if request.adversary else None
+        return Synthetic(tuples, distinct, zipf, request.seed, hours * 3600, by_rank, drift, adversary), None, ""
     workload, left_out = engine.read(request.events, hours * 3600)
     return workload, None, left_out
 
@@ -244,7 +254,9 @@ def refuse_unused(request: BalanceRequest) -> None:
         return
     if request.tuples is not None:
         raise BadParameter(f"--tuples {request.tuples} is for synthetic tuples; those of {given} are as many as there are")
-    for option, text in (("--distinct", request.distinct), ("--zipf", request.zipf), ("--values", request.values)):
+    options = ("--distinct", "--zipf", "--values", "--drift", "--adversary")
+    drift = "" if request.drift is None else f"{request.drift:g}"
+    for option, text in zip(options, (request.distinct, request.zipf, request.values, drift, request.adversary), strict=True):
         if text:
             raise BadParameter(f"{option} {text} is for synthetic tuples; those of {given} are as they are")
     if request.trace is None:
@@ -285,6 +297,8 @@ def described(workload: Workload, mix: Mix) -> dict[str, object]:
     if isinstance(workload, Synthetic):
         law["zipf"] = ",".join(f"{exponent:g}" for exponent in workload.exponents)
         law["values"] = BY_RANK if workload.by_rank else SCATTERED
+        law |= {"drift": workload.drift} if workload.drift else {}
+        law |= {} if workload.adversary is None else {"adversary": str(workload.adversary)}
     if mix.bounded:
         law["width"] = mix.width
     return {

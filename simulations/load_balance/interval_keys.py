@@ -1,4 +1,4 @@
-"""Keys by interval: the object's place as an ordered attribute, whose numbers have the key of their interval.
+"""Constants as a strategy knows them: their facts, and keys of numbers, which are those of intervals or in order on MAAN's ring.
 
 The decisions are those of :mod:`gsg.tuples.ordered_attributes`, over columns (kernels.py). A tuple has as many keys as without. A
 subscription that has bounds and no constant is posted under the intervals between its bounds, and not at every peer.
@@ -6,16 +6,19 @@ subscription that has bounds and no constant is posted under the intervals betwe
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from gsg.tuples.ordered_attributes import POSTED_INTERVALS, OrderedAttribute
 
 from ..engine import kernels
-from ..engine.kernels import Whole
+from ..engine.kernels import Flags, Whole
 from ..errors import BadParameter
-from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
-from .strategies import Strategy
+from ..workload.workload import ARITY, OBJECT, Constants, Recorded, Subscriptions, Synthetic, Workload
+from .ring import points_of
+from .strategies import ALL_DAY, Strategy
 
 
 def attribute_of(strategy: Strategy) -> OrderedAttribute | None:
@@ -25,27 +28,45 @@ def attribute_of(strategy: Strategy) -> OrderedAttribute | None:
 
 def check_numbers(strategy: Strategy, workload: Workload) -> None:
     """Raises BadParameter for a strategy that takes objects as numbers where the workload does not."""
-    if strategy.ordered and workload.constants[OBJECT].values is None:
+    if (strategy.ordered or strategy.maan) and workload.constants[OBJECT].values is None:
         raise BadParameter(
             f"strategy {strategy.name!r} takes objects as numbers, and those of files and traces are not read as numbers; expected "
             "synthetic tuples"
         )
 
 
+def known_constants(strategy: Strategy, workload: Workload) -> tuple[Constants, ...]:
+    """The constants of each position with the facts that are known of them by a strategy.
+
+    Raises BadParameter for one that knows the beginning alone, of a workload that does not tell it.
+    """
+    if strategy.early == ALL_DAY:
+        return workload.constants
+    if not isinstance(workload, Synthetic | Recorded):
+        raise BadParameter(
+            f"strategy {strategy.name!r} knows the facts of the beginning, which are not counted of these tuples; expected "
+            "synthetic ones, or those of a file that is read in one piece"
+        )
+    facts = workload.facts_by(strategy.early / ALL_DAY)
+    return tuple(replace(known, facts=some) for known, some in zip(workload.constants, facts, strict=True))
+
+
 def constants_of(strategy: Strategy, workload: Workload) -> tuple[tuple[Constants, ...], Constants | None]:
     """The constants of each position, by code: each object has the key of its interval, and all facts that lie there.
 
-    And the intervals as constants; None where a strategy has no ordered keys.
+    With MAAN each has its point on the ring. And the intervals as constants; None where a strategy has no ordered keys.
     """
-    attribute = attribute_of(strategy)
+    attribute, constants = attribute_of(strategy), known_constants(strategy, workload)
+    objects = constants[OBJECT]
+    if strategy.maan:
+        return (*constants[:OBJECT], replace(objects, keys=points_of(values_of(objects)))), None
     if attribute is None:
-        return workload.constants, None
-    objects = workload.constants[OBJECT]
+        return constants, None
     inside = kernels.interval_of(attribute, values_of(objects))
     keys = kernels.scattered(np.arange(attribute.intervals + 2, dtype=np.uint64), ARITY)
     facts = np.bincount(inside, weights=objects.facts, minlength=len(keys)).astype(np.int64)
     by_interval = Constants(keys[inside], facts[inside], objects.values)
-    return (*workload.constants[:OBJECT], by_interval), Constants(keys, facts)
+    return (*constants[:OBJECT], by_interval), Constants(keys, facts)
 
 
 def intervals_asked(strategy: Strategy, subscriptions: Subscriptions, peers: int) -> tuple[Whole, Whole]:
@@ -61,6 +82,13 @@ def intervals_asked(strategy: Strategy, subscriptions: Subscriptions, peers: int
     count = last - first + 1
     by_interval = ~subscriptions.given.any(axis=0) & subscriptions.bounded & (count <= POSTED_INTERVALS) & (count < peers)
     return first, np.where(by_interval, count, 0)
+
+
+def ranges_asked(strategy: Strategy, subscriptions: Subscriptions) -> Flags:
+    """Which subscriptions are posted between their bounds on MAAN's ring: those that have bounds and no constant."""
+    if not strategy.maan:
+        return np.zeros(len(subscriptions), dtype=bool)
+    return ~subscriptions.given.any(axis=0) & subscriptions.bounded
 
 
 def holding(values: NDArray[np.float64], bounds: NDArray[np.float64]) -> Whole:

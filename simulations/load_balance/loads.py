@@ -47,6 +47,8 @@ class Histogram:
     @classmethod
     def of(cls, load: Whole) -> Histogram:
         """That of a column of loads."""
+        if len(load) and not load.any():
+            return cls(np.zeros(1, dtype=np.int64), np.array([len(load)]))
         # Nearly all peers carry little: those are counted without being put in order.
         little = load < _LITTLE
         counted = np.bincount(load[little], minlength=_LITTLE)

@@ -33,7 +33,12 @@ class MeetingSample:
 
 
 def sample_meetings(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: Words, seed: int) -> MeetingSample:
-    """A sample that a seed decides. Raises BadParameter where nothing matches."""
+    """A sample that a seed decides. Raises BadParameter where nothing matches, and where keys are not at the closest peers."""
+    if strategy.assigned or strategy.maan:
+        raise BadParameter(
+            f"strategy {strategy.name!r} puts keys at other peers than the closest, whose deaths are looked at here; expected one "
+            "without choices, bounded and maan"
+        )
     plan = make_plan(strategy, workload, subscriptions, len(peers))
     sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
     chosen = np.arange(0, len(subscriptions), -(-len(subscriptions) // SAMPLE_SUBSCRIPTIONS))

@@ -22,7 +22,7 @@ from ..engine import grids, kernels
 from ..engine.kernels import Whole
 from ..engine.randomness import Words
 from ..workload.workload import ARITY, OBJECT, Chunk, Subscriptions, Workload
-from .interval_keys import attribute_of, constants_of, values_of
+from .interval_keys import attribute_of, constants_of, known_constants, values_of
 from .plan import PAIRS, Plan, bearable_facts, bearable_loads
 from .strategies import Spread
 
@@ -67,7 +67,7 @@ class OneByOne:
         self._plan = plan
         self._strategy = plan.strategy
         self._attribute = attribute_of(plan.strategy)
-        self._asked = workload.constants
+        self._asked = known_constants(plan.strategy, workload)
         self._constants, self._intervals = constants_of(plan.strategy, workload)
         self._codes = subscriptions.codes
         self._bounds = subscriptions.bounds
@@ -101,7 +101,8 @@ class OneByOne:
         return found
 
     def cells_of_subscription(self, number: int) -> list[grids.TemplateCells] | None:
-        """The cells that a subscription is posted at; none for one that is posted at every peer, None for one that is lost."""
+        """The cells that a subscription is posted at; none for one that is posted at every peer, or at those of a part of MAAN's
+        ring; None for one that is lost."""
         codes: list[int] = self._codes[:, number].tolist()
         template: Template = Template(tuple(None if code < 0 else code for code in codes))
         keys = [None if code < 0 else _bytes(self._asked[position].keys[code]) for position, code in enumerate(codes)]
@@ -143,9 +144,23 @@ class OneByOne:
                 posted[number] = self.cells_of_subscription(number)
             at = posted[number]
             met = [template.met_by(cells) for template in at or () for cells in goes_to[place]]
+            if at == [] and self._is_on_ring(number):
+                yield Meeting(self._met_on_ring(number, goes_to[place][OBJECT].key), everywhere=False, lost=False)
+                continue
             # Without constants it is posted at every peer, so it is met wherever the tuple goes at all.
             everywhere = at == [] and bool(goes_to[place])
             yield Meeting([key for key in met if key is not None], everywhere=everywhere, lost=at is None)
+
+    def _is_on_ring(self, number: int) -> bool:
+        """Whether a subscription without constants is posted between its bounds on MAAN's ring."""
+        bounds = () if self._bounds is None else self._bounds[:, number].tolist()
+        return self._strategy.maan and any(map(math.isfinite, bounds))
+
+    def _met_on_ring(self, number: int, key: bytes) -> list[bytes]:
+        """The key of a tuple's object, if it is between the bounds of a subscription."""
+        assert self._bounds is not None
+        low, high = map(ring_point, self._bounds[:, number].tolist())
+        return [key] if low <= placement.point_of(key) <= high else []
 
     def _cells_between_bounds(self, number: int) -> list[grids.TemplateCells]:
         """The cells of a subscription without constants."""
@@ -177,6 +192,13 @@ class OneByOne:
             return grids.Grid()
         rows = grids.parts_for(load.facts, facts, self._peers)
         return grids.Grid(rows, grids.parts_for(load.templates, templates, self._peers) if spread is Spread.GRID else 1)
+
+
+def ring_point(value: float) -> int:
+    """Where a number is on MAAN's ring, whose 64 bits stand for 0 up to and not 1; others are at its ends."""
+    if value >= 1:
+        return 2**64 - 1
+    return int(value * 2**64) if value > 0 else 0
 
 
 def check_meetings(plan: Plan, workload: Workload, subscriptions: Subscriptions) -> MeetingCheck:

@@ -17,6 +17,7 @@ from ..engine.kernels import Flags, Whole
 from ..engine.ownership import MAX_PEERS, Ownership, prefixes_of
 from ..engine.randomness import Stream, Words
 from ..errors import check_range
+from .capacities import UNIT, Capacities, ids_for
 
 if TYPE_CHECKING:
     import pyarrow
@@ -37,6 +38,8 @@ class Peers:
     count: int
     seed: int = 1
     given: tuple[bytes, ...] | None = None
+    capacity: Capacities | None = None
+    """What they are able to carry, by the same seed; None where all are alike."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
@@ -63,9 +66,28 @@ class Peers:
         for begin in range(0, self.count, PART):
             yield Stream(self.seed, "peer").words(begin, min(PART, self.count - begin))
 
+    def capacities(self) -> Whole:
+        """What each is able to carry, in hundredths, shape (peers,)."""
+        return self.capacities_of(np.arange(self.count))
+
+    def capacities_of(self, numbers: Whole) -> Whole:
+        """What the peers of these numbers are able to carry, in hundredths."""
+        if self.capacity is None:
+            return np.full(len(numbers), UNIT, dtype=np.int64)
+        return self.capacity.draw(self.count, self.seed)[numbers]
+
     def ownership(self, virtual: int = 1) -> Ownership:
-        """The index of all ids, by which a key's owner is a peer that takes part under so many ids. Raises BadParameter."""
-        return Ownership(kernels.virtual_ids(self.prefixes(), virtual), peers=self.count)
+        """The index of all ids, by which a key's owner is a peer that takes part under so many ids. Raises BadParameter.
+
+        Peers that are not alike have so many in the mean, each in proportion to its capacity.
+        """
+        if self.capacity is None or virtual == 1:
+            return Ownership(kernels.virtual_ids(self.prefixes(), virtual), peers=self.count)
+        counts = ids_for(self.capacities(), virtual)
+        peer_of = np.repeat(np.arange(self.count), counts)
+        number = np.arange(len(peer_of)) - np.repeat(np.cumsum(counts) - counts, counts)
+        own = self.prefixes()[peer_of]
+        return Ownership(np.where(number == 0, own, kernels.scattered(own, number.astype(np.uint64))), peer_of=peer_of)
 
     def names(self, numbers: Whole) -> pyarrow.Array:
         """The ids of these peers in hexadecimal: of those that are drawn the first 64 bits, which is all that there is of them."""
@@ -110,12 +132,13 @@ class Region:
         return keys << np.uint64(self.bits)
 
 
-def regions(peers: Peers, wanted: int, *, virtual: int, replicas: int) -> list[Region]:
+def regions(peers: Peers, wanted: int, *, virtual: int, replicas: int, assigned: bool = False) -> list[Region]:
     """As many regions as wanted at least, or as there can be: each with as many peers as a key has holders.
 
-    One region where peers take part under several ids, which are all over the space.
+    One region where peers take part under several ids, which are all over the space, and where keys are assigned one after the
+    other, by what all peers carry.
     """
-    bits = 0 if virtual > 1 else min(MAX_REGION_BITS, max(0, wanted - 1).bit_length())
+    bits = 0 if virtual > 1 or assigned else min(MAX_REGION_BITS, max(0, wanted - 1).bit_length())
     if bits:
         shift, inside = np.uint64(64 - bits), np.zeros(1 << bits, dtype=np.int64)
         for part in peers.prefix_parts():

@@ -22,7 +22,9 @@ from ..engine.ownership import MAX_PEERS
 from ..engine.randomness import Stream, Words
 from ..errors import BadParameter, check_range
 from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
-from .interval_keys import check_numbers, constants_of, holding, intervals_asked, values_of
+from .interval_keys import check_numbers, constants_of, holding, intervals_asked, known_constants, ranges_asked, values_of
+from .learning import split_messages
+from .ring import Ranges, points_of
 from .strategies import Spread, Strategy
 
 PAIRS = tuple(combinations(range(ARITY), 2))
@@ -30,9 +32,11 @@ PAIRS = tuple(combinations(range(ARITY), 2))
 PAIR = ARITY
 """The anchor of a subscription that is posted under two of its constants together."""
 INTERVALS = ARITY + 1
-"""The anchor of a subscription that is posted under the intervals between its bounds."""
+"""The anchor of a subscription that is posted between its bounds: under intervals, or at peers on MAAN's ring."""
 LOST = -2
 """The anchor of a subscription that finds no key to be posted under."""
+MAX_ASSIGNED_PEERS = 1 << 21
+"""Peers that keys are assigned to at most: one task holds them all, as Python's numbers. More are refused."""
 EXPANDED = 1 << 22
 """Cells that are looked at together."""
 
@@ -59,6 +63,18 @@ class Place:
     """The templates that a tuple meets in each column of each key.
 
     Where a number has the key of its interval, those that ask for it or have bounds that hold it: a peer looks at no others."""
+    facts: Whole
+    """What is known of each key, where keys are assigned by it; else empty."""
+
+    @property
+    def cells(self) -> Whole:
+        """How many cells each key is."""
+        columns = np.ones(len(self.keys), dtype=np.int64) if self.columns is None else self.columns
+        return columns if self.rows is None else columns * self.rows
+
+    def row_and_column(self, codes: Whole, numbers: Whole) -> tuple[Whole, Whole]:
+        """Those of the cells of these numbers of these codes."""
+        return np.divmod(numbers, 1 if self.columns is None else self.columns[codes])
 
     def first(self, parts: Whole | None) -> Whole:
         """The first slot of each code where slots are parts of codes in order."""
@@ -87,6 +103,8 @@ class Plan:
     between: Place | None
     """The intervals under which subscriptions with bounds are posted; None where there are no ordered keys. No tuple is counted
     there: its object's key is that of its interval."""
+    ranges: Ranges | None
+    """The subscriptions that are posted between their bounds on MAAN's ring; None where there are none."""
     pairs: Pairs
     everywhere: int
     """Distinct templates without constants, which are posted at every peer and met at a tuple's first key."""
@@ -101,6 +119,20 @@ class Plan:
     """What a peer has in the mean of facts and of templates, before any key is split."""
     questions: int
     """Peers that were asked about their load before a subscription was posted."""
+    split_messages: int
+    """Those that tell into how many parts keys are split."""
+
+    @property
+    def all_places(self) -> list[Place]:
+        """Those of positions, and that of intervals where there is one."""
+        return [*self.places, *([] if self.between is None else [self.between])]
+
+    def sent(self, place: Place) -> Flags:
+        """By code of a place, whether tuples are sent to its key at all; of intervals they are by the places of their objects."""
+        sent = np.ones(len(place.keys), dtype=bool) if place.refused is None else ~place.refused
+        if self.strategy.demand and not (place is self.places[0] and self.everywhere):
+            sent &= np.add.reduceat(place.met, place.first(place.columns)) > 0
+        return sent
 
 
 def peer_ids(count: int, seed: int) -> Words:
@@ -112,6 +144,11 @@ def peer_ids(count: int, seed: int) -> Words:
 def check(strategy: Strategy, peers: int, workload: Workload) -> None:
     """Raises BadParameter for a strategy that so many peers cannot run, or that the workload has nothing for."""
     check_numbers(strategy, workload)
+    if strategy.assigned and peers > MAX_ASSIGNED_PEERS:
+        raise BadParameter(
+            f"strategy {strategy.name!r} among {peers} peers; expected {MAX_ASSIGNED_PEERS} at most, since one task assigns "
+            "keys to all of them one after the other"
+        )
     if strategy.replicas > peers:
         raise BadParameter(f"{strategy.replicas} holders of a key among {peers} peers; expected no more than there are peers")
     if strategy.virtual * peers > MAX_PEERS:
@@ -127,14 +164,16 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     given = subscriptions.given
     codes = np.where(given, subscriptions.codes, 0)
     # Facts are those of each constant, and of no interval: that is what peers ask for, and by which a template is found.
-    facts = np.array([known.facts[column] for known, column in zip(workload.constants, codes, strict=True)])
+    asked = known_constants(strategy, workload)
+    facts = np.array([known.facts[column] for known, column in zip(asked, codes, strict=True)])
     keys = np.array([known.keys[column] for known, column in zip(workload.constants, codes, strict=True)]) * given
     draws = kernels.drawn(list(keys))
     anchors, pair = anchors_of(strategy, workload.tuples, given, facts, draws)
     if subscriptions.rarest is not None and strategy.anchor is Anchor.RAREST and not strategy.popular and not strategy.composite:
         anchors = subscriptions.rarest
     first_interval, intervals = intervals_asked(strategy, subscriptions, peers)
-    anchors = np.where(intervals > 0, INTERVALS, anchors)
+    ranged = ranges_asked(strategy, subscriptions)
+    anchors = np.where((intervals > 0) | ranged, INTERVALS, anchors)
     is_first = np.zeros(len(subscriptions), dtype=bool)
     is_first[subscriptions.firsts(draws, anchors)] = True
     mean = ARITY * workload.tuples / peers, int(is_first.sum()) / peers
@@ -156,9 +195,13 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
     if subscriptions.bounds is not None:
         values = values_of(constants[OBJECT])
         everywhere_met = holding(values, subscriptions.bounds[:, everywhere])
-        if between is not None:
+        if between is not None or strategy.maan:
             held = holding(values, subscriptions.bounds[:, (anchors == INTERVALS) & is_first])
             places[OBJECT] = replace(places[OBJECT], met=places[OBJECT].templates + held)
+    ranges = None
+    if subscriptions.bounds is not None and strategy.maan:
+        low, high = subscriptions.bounds[:, ranged]
+        ranges = Ranges(points_of(low), points_of(high), is_first[ranged])
     joint = np.zeros(len(subscriptions), dtype=np.uint64)
     for number, (first, second) in enumerate(PAIRS):
         joint[pair == number] = kernels.scattered(keys[first, pair == number], keys[second, pair == number])
@@ -168,6 +211,7 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
         peers=peers,
         places=tuple(places),
         between=between,
+        ranges=ranges,
         pairs=Pairs(paired, *_counted(which.reshape(-1), is_first[anchors == PAIR], len(paired))),
         everywhere=len(everywhere),
         everywhere_subscriptions=int((anchors == NOWHERE).sum()),
@@ -176,7 +220,18 @@ def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptio
         epoch_s=workload.seconds / strategy.amount,
         mean=mean,
         questions=int(given.sum()) if strategy.anchor is Anchor.RAREST else 0,
+        split_messages=sum(_split_messages(strategy, place, mean, peers) for place in places),
     )
+
+
+def _split_messages(strategy: Strategy, place: Place, mean: tuple[float, float], peers: int) -> int:
+    """Those that tell into how many parts the keys of a place are split, each key once."""
+    if strategy.spread not in (Spread.HOT_SPLIT, Spread.GRID):
+        return 0
+    split = np.flatnonzero(place.cells > 1)
+    split = split[np.unique(place.keys[split], return_index=True)[1]]
+    rows, columns = (np.ones_like(split) if parts is None else parts[split] for parts in (place.rows, place.columns))
+    return split_messages(rows, columns, bearable_loads(strategy, mean), peers)
 
 
 def _counted(slots: Whole, is_first: Flags, number: int) -> tuple[Whole, Whole]:
@@ -214,7 +269,8 @@ def _place(
     if columns is not None:
         slots = (np.cumsum(columns) - columns)[codes] + kernels.share_of(draws, columns[codes])
         posted = _counted(slots, is_first, int(columns.sum()))
-    return Place(constants.keys, refused, rows, columns, *posted, met=posted[1])
+    facts = constants.facts if strategy.assigned else constants.facts[:0]
+    return Place(constants.keys, refused, rows, columns, *posted, met=posted[1], facts=facts)
 
 
 def anchors_of(strategy: Strategy, tuples: int, given: Flags, facts: Whole, draws: Words) -> tuple[Whole, Whole]:

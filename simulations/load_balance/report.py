@@ -39,8 +39,13 @@ def report(
 ) -> str:
     """The whole document; ``over_seeds`` is empty where there was one seed."""
     first = outcomes[0]
-    # Without keys for ranges of time there is nothing to say of one.
-    columns = [each for each in _COLUMNS if each[0] != _EPOCH or any(one.has_epochs for one in outcomes)]
+    # Without keys for ranges of time there is nothing to say of one, and so with others.
+    told = {
+        _EPOCH: any(one.has_epochs for one in outcomes),
+        _UTILISATION: any(one.utilisation is not None for one in outcomes),
+        _POINTERS: any(one.pointers is not None for one in outcomes),
+    }
+    columns = [each for each in _COLUMNS if told.get(each[0], True)]
     tables = [Table.from_rows("Strategies", columns, outcomes), *([seeds_table(over_seeds)] if over_seeds else [])]
     title = f"{first.published:,} tuples and {first.subscribed:,} subscriptions over {first.peers:,} peers"
     return page(
@@ -125,6 +130,8 @@ def figures(outcomes: Sequence[Outcome], growths: Sequence[Growth]) -> list[Figu
 
 
 _EPOCH = "in one epoch"
+_UTILISATION = "utilisation, max/mean"
+_POINTERS = "most pointers"
 _COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
     ("strategy", "", lambda outcome: outcome.strategy.name),
     ("busiest gets", "of all tuples; less is better", lambda outcome: _busiest(outcome)),
@@ -137,12 +144,15 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
     ("peak match work", "pairs; less is better", lambda outcome: f"{outcome.work.largest:,}"),
     ("its share", "of all match work; less is better", lambda outcome: share_said(outcome.busiest_work)),
     ("max/mean", "times; 1 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].max_over_mean:,.1f}"),
+    (_UTILISATION, "times, by capacity; 1 is even", lambda outcome: _utilisation(outcome)),
     ("p99/mean", "times; 1 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].p99_over_mean:,.1f}"),
     ("Gini", "0 to 1; 0 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].gini:.3f}"),
     ("entropy", "0 to 1; 1 is even", lambda outcome: f"{outcome.spreads()['tuple_load'].entropy:.3f}"),
     ("copies of a tuple", "count", lambda outcome: f"{outcome.tuples.total / outcome.published:.2f}"),
     ("copies of a subscription", "count", lambda outcome: f"{outcome.subscriptions.total / outcome.subscribed:,.2f}"),
     ("messages", "count; less is cheaper", lambda outcome: f"{outcome.messages:,}"),
+    ("to learn", "of the messages; less is cheaper", lambda outcome: f"{outcome.learning.total:,}"),
+    (_POINTERS, "to keys, at one peer", lambda outcome: "" if outcome.pointers is None else f"{outcome.pointers.largest:,}"),
     ("most templates", "at one peer", lambda outcome: f"{outcome.templates.largest:,}"),
     ("lost subscriptions", "count; 0 is right", lambda outcome: f"{outcome.lost:,} of {outcome.subscribed:,}"),
     ("did not meet", "of sampled pairs; 0 is right", lambda outcome: _missed(outcome)),
@@ -153,6 +163,7 @@ _FEW_COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
     ("sub", "copies", lambda outcome: f"{outcome.subscriptions.total / outcome.subscribed:.2f}"),
     *(column for column in _COLUMNS if column[0] in ("max/mean", "p99/mean", "Gini")),
     *(column for column in _COLUMNS if column[0] in ("busiest gets", "peak load")),
+    ("learning", "messages a tuple", lambda outcome: f"{outcome.learning.total / outcome.published:.2g}"),
     ("peak work", "pairs", lambda outcome: f"{outcome.work.largest:.2g}"),
     ("lost", "subscriptions", lambda outcome: f"{outcome.lost:,}"),
     ("missed", "pairs", lambda outcome: f"{outcome.meetings.missed}/{outcome.meetings.pairs - outcome.meetings.lost}"),
@@ -161,9 +172,10 @@ _FEW_COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
 
 NOT_COUNTED = (
     " Not counted, for all strategies alike: frames that carry many, look-ups of owners, replicas that a strategy does not "
-    "name, and what subscribers are told of matches. Nor what it takes to learn: the facts and templates under each key, "
-    "which keys somebody waits under (demand), and into how many parts a key is split (hot-split, grid) are taken as known, "
-    "where peers would have to tell each other. With epochs each subscription asks for all of them."
+    "name, and what subscribers are told of matches. What it takes to learn is counted by rules, as if all peers published "
+    "alike: with demand each asks all others which keys somebody waits under, every five seconds while it publishes; what "
+    "is split is told version by version, but neither the writes to both while it changes, nor templates that move then. "
+    "Which constants are too popular to be keys is taken as known. With epochs each subscription asks for all of them."
 )
 """What must be known of messages to compare strategies by them."""
 LEGEND = (
@@ -171,8 +183,9 @@ LEGEND = (
     "subscription. max/mean, p99/mean, Gini: how copies of tuples are spread over peers (1, 1 and 0 where all carry the "
     "same); the mean is of all copies that a strategy makes, so strategies are compared by what the busiest peer gets of "
     "all tuples. peak load: most copies of tuples at one peer. peak work: most pairs of a tuple and a template that met at "
-    "one peer. lost: subscriptions that find no key. missed: matching pairs, in a sample, that did not meet though they "
-    "should."
+    "one peer. utilised: most copies at one peer for its capacity. learning: messages by which peers learn what a strategy "
+    "goes by. lost: subscriptions that find no key. missed: "
+    "matching pairs, in a sample, that did not meet though they should."
 )
 """What the terminal's table means."""
 
@@ -188,6 +201,11 @@ def _busiest(outcome: Outcome) -> str:
     return f"{outcome.busiest_tuples:.3g} a tuple" if outcome.busiest_tuples > 1 else share_said(outcome.busiest_tuples)
 
 
+def _utilisation(outcome: Outcome) -> str:
+    times = outcome.utilisation_max_over_mean
+    return "" if times is None else f"{times:,.1f}"
+
+
 def _missed(outcome: Outcome) -> str:
     sampled = outcome.meetings.pairs - outcome.meetings.lost
     return share_of([outcome.meetings.missed / sampled], sampled).percent() if sampled else ""
@@ -195,13 +213,17 @@ def _missed(outcome: Outcome) -> str:
 
 def terminal_table(outcomes: Sequence[Outcome]) -> Table:
     """What each strategy costs, and how it spreads the load, for a terminal."""
-    return Table.from_rows("Strategies", _FEW_COLUMNS, outcomes)
+    columns = _FEW_COLUMNS
+    if outcomes[0].utilisation is not None:
+        columns = tuple(each for each in columns if each[0] not in ("p99/mean", "Gini"))
+        columns += (("utilised", "max/mean", _utilisation),)
+    return Table.from_rows("Strategies", columns, outcomes)
 
 
 _NOTES = (
     "Load is what peers are sent: copies of tuples, whether they keep them or not. max/mean, p99/mean, Gini and entropy are "
     "1, 1, 0 and 1 where all carry the same. Their mean is of all copies that a strategy makes, so one that makes more "
     "copies looks more even; what the busiest peer gets of all tuples is the figure that compares strategies, and its share "
-    "of the match work beside that work. A message is a copy of a tuple or of a subscription, and two for each question "
-    "about a load."
+    "of the match work beside that work. A message is a copy of a tuple or of a subscription, or one of those by which peers "
+    "learn what a strategy goes by: loads, where keys were assigned, who waits for what, and into how many parts keys are split."
 )

@@ -23,6 +23,7 @@ FIGURES: dict[str, Callable[[Outcome], float]] = {
     "busiest_share_of_tuples": lambda outcome: outcome.busiest_tuples,
     "peak_tuples": lambda outcome: float(outcome.tuples.largest),
     "peak_work": lambda outcome: float(outcome.work.largest),
+    "messages_per_tuple": lambda outcome: outcome.messages / outcome.published,
 }
 """What is kept of each seed, by name."""
 

@@ -11,14 +11,20 @@ A strategy is written as its parts joined by ``+``, such as ``rarest+hot-split-1
     grid-10                     as hot-split, and split by subscriptions as well: tuples to a row, subscriptions to a column
     ordered-64                  objects are numbers in so many intervals, and have the key of their interval; a subscription with
                                 bounds and no constant is posted under the intervals between its bounds
+    maan                        MAAN: objects are numbers in order around the ring of ids, and a subscription with bounds and no
+                                constant is posted at all peers between its bounds
     demand                      tuples go only to keys under which some subscription is posted
     virtual-8                   each peer takes part under so many ids
     replicas-3                  tuples lie at so many holders of each key; subscriptions are posted, and meet them, at the closest
+    choices-2                   a key lies at the least loaded of so many peers, and at the others a pointer to that one
+    bounded-1.25                a key lies at the closest peer that carries no more than 1.25 times its share with it
+    early-10                    facts are known from the first 10 per cent of the time, and taken for those of all of it
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -38,6 +44,11 @@ class Spread(StrEnum):
     GRID = "grid"
 
 
+HUNDREDTHS = 100
+"""Of the mean load, in which bounds are said: so they are whole numbers, and exact."""
+ALL_DAY = 100
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """The parts of a strategy; ``amount`` is the number of epochs, or the load that is bearable in times of the mean."""
@@ -51,6 +62,17 @@ class Strategy:
     virtual: int = 1
     replicas: int = 1
     ordered: int = 0
+    maan: bool = False
+    choices: int = 1
+    bounded: int = 0
+    """In hundredths of the mean; 0 for no bound."""
+    early: int = 100
+    """Per cent of the time that facts are known from."""
+
+    @property
+    def assigned(self) -> bool:
+        """Whether keys go to peers one after the other, by what these carry already."""
+        return self.choices > 1 or self.bounded > 0
 
     @property
     def name(self) -> str:
@@ -65,6 +87,10 @@ class Strategy:
             "demand" if self.demand else "",
             f"virtual-{self.virtual}" if self.virtual > 1 else "",
             f"replicas-{self.replicas}" if self.replicas > 1 else "",
+            "maan" if self.maan else "",
+            f"choices-{self.choices}" if self.choices > 1 else "",
+            f"bounded-{self.bounded / HUNDREDTHS:g}" if self.bounded else "",
+            f"early-{self.early}" if self.early < ALL_DAY else "",
         ]
         said = [part for part in parts if part]
         return "+".join(said[1:] if self.anchor is Anchor.RAREST and len(said) > 1 else said)
@@ -94,9 +120,15 @@ _NUMBERED = {
     "virtual": (8, 1_000),
     "replicas": (REPLICAS, 64),
     "ordered": (64, MAX_INTERVALS),
+    "choices": (2, 16),
+    "early": (10, ALL_DAY),
 }
 """Parts with a number: the one that is meant where none is said, and the largest."""
-_KNOWN = [*map(str, Anchor), "composite", "halves", "demand", *_NUMBERED]
+_FLAGS = ("composite", "demand", "maan")
+_BOUND = 125
+"""Hundredths of the mean that a bound is where none is said."""
+_MOST_BOUND = 100_000
+_KNOWN = [*map(str, Anchor), "halves", *_FLAGS, *_NUMBERED, "bounded"]
 
 
 def parse(text: str) -> Strategy:
@@ -114,7 +146,7 @@ def parse(text: str) -> Strategy:
         elif name in list(Spread):
             strategy = replace(strategy, spread=Spread(name), amount=number)
         else:
-            strategy = replace(strategy, **{name: name in ("composite", "demand") or number})  # type: ignore[arg-type]  # fields
+            strategy = replace(strategy, **{name: name in _FLAGS or number})  # type: ignore[arg-type]  # fields
     for one, other, why in _CLASHES:
         if one in seen and other in seen:
             raise BadParameter(f"strategy {text!r}: {seen[one]!r} does not go with {seen[other]!r}: {why}")
@@ -138,23 +170,47 @@ _CLASHES = (
     ("ordered", "popular", "an interval that is no key would lose all that is posted there with bounds"),
     ("ordered", "composite", "keys of two constants are not by interval"),
     ("ordered", "demand", "templates of a key are counted by number, not by interval"),
+    ("maan", "ordered", "either puts numbers in an order of its own"),
+    ("maan", "spread", "the parts of a key lie anywhere, and not between bounds"),
+    ("maan", "composite", "keys of two constants have no order"),
+    ("maan", "popular", "a number that is no key would lose all that is posted there with bounds"),
+    ("maan", "demand", "templates are counted by number, not by what lies between bounds"),
+    ("maan", "virtual", "a peer that has several places on the ring holds several ranges"),
+    ("maan", "replicas", "holders on a ring are others than the closest by XOR"),
+    ("maan", "choices", "a peer of another choice does not lie between bounds"),
+    ("maan", "bounded", "a peer that has room does not lie between bounds"),
+    ("choices", "bounded", "either says where a key lies"),
+    ("choices", "composite", "nobody knows the facts of two constants together, which choices weigh"),
+    ("bounded", "composite", "nobody knows the facts of two constants together, which bounds weigh"),
+    ("choices", "replicas", "the other holders of a key are the next closest to it"),
+    ("bounded", "replicas", "the other holders of a key are the next closest to it"),
+    ("bounded", "virtual", "several ids even out what a bound does"),
 )
 
 
 def _numbered(part: str) -> tuple[str, int]:
     name, dash, digits = part.rpartition("-")
+    if dash and name == "bounded":
+        return name, _bound(part, digits)
     if dash and name in _NUMBERED:
         _, most = _NUMBERED[name]
         if not digits.isascii() or not digits.isdigit() or not 0 < int(digits) <= most:
             raise BadParameter(f"strategy part {part!r}: expected a number from 1 to {most} after {name!r}")
         return name, int(digits)
     if part not in _KNOWN:
-        if part == "two-choices":
-            raise BadParameter(
-                f"strategy part {part!r}: no strategy here picks the less loaded of two keys; expected 'halves', which leaves it "
-                "to each tuple's hash"
-            )
         close = difflib.get_close_matches(part, _KNOWN, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise BadParameter(f"unknown strategy {part!r}; expected {', '.join(_KNOWN)}, joined by '+'{hint}")
-    return part, _NUMBERED.get(part, (1, 1))[0]
+    return part, _BOUND if part == "bounded" else _NUMBERED.get(part, (1, 1))[0]
+
+
+def _bound(part: str, text: str) -> int:
+    """So many times the mean, in hundredths."""
+    found = re.fullmatch(r"([0-9]{1,9})(?:\.([0-9]{1,2}))?", text)
+    bound = int(found[1]) * HUNDREDTHS + int((found[2] or "").ljust(2, "0")) if found else 0
+    if not HUNDREDTHS < bound <= _MOST_BOUND:
+        raise BadParameter(
+            f"strategy part {part!r}: expected a number above 1 and up to {_MOST_BOUND // HUNDREDTHS} after 'bounded', in "
+            "hundredths at most, such as bounded-1.25"
+        )
+    return bound

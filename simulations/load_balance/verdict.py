@@ -15,7 +15,7 @@ DEARER = 1.5
 """A strategy that sends so many times the messages of another is no better way to do the same."""
 _GROUPS = {
     0: "whole lines have a key for each constant",
-    DASHED: "dashed ones other keys",
+    DASHED: "dashed ones other keys, or other peers for them",
     DOTTED: "dotted ones split hot keys",
     DASH_DOTTED: "dots and dashes have several ids for a peer",
 }
@@ -86,4 +86,5 @@ def _group(strategy: Strategy) -> int:
         return DASH_DOTTED
     if strategy.spread in (Spread.HOT_SPLIT, Spread.GRID):
         return DOTTED
-    return DASHED if strategy.popular or strategy.composite or strategy.spread or strategy.ordered else 0
+    other_keys = strategy.popular or strategy.composite or strategy.spread or strategy.ordered or strategy.maan
+    return DASHED if other_keys or strategy.assigned else 0

@@ -7,7 +7,7 @@ come in chunks by their numbers, so that any part can be made by itself and a ru
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from typing import Protocol, Self, TypeAlias
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..engine.kernels import Flags, Whole, scattered
 from ..engine.randomness import Stream, Words, fraction_of
 from ..errors import BadParameter, check_range
+from .unsteady import Adversary, Drift
 from .zipf import Zipf
 
 ARITY = 3
@@ -225,7 +226,8 @@ class Synthetic:
 
     The constants of subscriptions follow the same laws: people ask for what is common. Facts under a constant are those expected.
     Objects are numbers too, in an order that does not follow their ranks; with ``by_rank`` it does, so popular ones are neighbours.
-    Raises BadParameter for numbers that no workload can have.
+    For ``drift`` of them, and of subscriptions, other constants are common in each hour; an ``adversary`` has objects of its own,
+    behind all others, that nobody asks for. Raises BadParameter for numbers that no workload can have.
     """
 
     tuples: int
@@ -234,16 +236,20 @@ class Synthetic:
     seed: int = 1
     seconds: float = DAY_S
     by_rank: bool = False
+    drift: float = 0.0
+    adversary: Adversary | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be, before anything is made."""
         check_range(self.tuples, 1, MAX_TUPLES, "tuples")
         if not 0 < self.seconds < float("inf"):
             raise BadParameter(f"tuples within {self.seconds:g} s; expected more than 0")
+        if self.drift:
+            Drift(self.drift, self.seconds)
 
     def __reduce__(self) -> tuple[type[Synthetic], tuple[object, ...]]:
         """Whoever gets a copy makes the tables again, which is quicker than to carry them."""
-        return Synthetic, (self.tuples, self.distinct, self.exponents, self.seed, self.seconds, self.by_rank)
+        return Synthetic, tuple(getattr(self, each.name) for each in fields(self))
 
     @cached_property
     def laws(self) -> tuple[Zipf, ...]:
@@ -254,29 +260,59 @@ class Synthetic:
     def constants(self) -> tuple[Constants, ...]:
         """Each rank's key is a hash of its position and rank; so is the number that an object is, unless it is by rank."""
         ranks = [np.arange(law.ranks, dtype=np.uint64) for law in self.laws]
-        facts = [np.rint(law.chance * self.tuples).astype(np.int64) for law in self.laws]
+        facts = self.facts_by(1.0)
+        keys = [scattered(ranks[position], position) for position in range(ARITY)]
         values = ranks[OBJECT] / len(ranks[OBJECT]) if self.by_rank else fraction_of(scattered(ranks[OBJECT], ARITY + 1))
+        if self.adversary is not None:
+            keys[OBJECT] = np.concatenate((keys[OBJECT], self.adversary.keys(self.seed)))
+            values = np.concatenate((values, self.adversary.values()))
         return tuple(
-            Constants(scattered(ranks[position], position), facts[position], values if position == OBJECT else None)
-            for position in range(ARITY)
+            Constants(keys[position], facts[position], values if position == OBJECT else None) for position in range(ARITY)
         )
+
+    def facts_by(self, share: float) -> tuple[Whole, ...]:
+        """The facts that each constant would have if all time were as this share of it, from the beginning."""
+        chances = [law.chance for law in self.laws]
+        if self.drift:
+            drift = Drift(self.drift, self.seconds)
+            chances = [drift.chances(chance, share * self.seconds) for chance in chances]
+        if self.adversary is not None:
+            each = self.adversary.share / self.adversary.constants
+            chances[OBJECT] = np.append(chances[OBJECT] * (1 - self.adversary.share), np.full(self.adversary.constants, each))
+        return tuple(np.rint(chance * self.tuples).astype(np.int64) for chance in chances)
 
     def chunk(self, begin: int, count: int) -> Chunk:
         """Tuples ``begin`` to ``begin + count``, in no order of time: a Poisson process of known count is so many uniform times."""
         count = max(0, min(count, self.tuples - begin))
         codes = tuple(law.draw(Stream(self.seed, name), begin, count) for name, law in zip(POSITIONS, self.laws, strict=True))
-        return Chunk(codes, lambda: Stream(self.seed, "time").uniform(begin, count) * self.seconds)
+        return self._made(codes, lambda name: Stream(self.seed, name).uniform(begin, count))
 
     def at(self, numbers: Whole) -> Chunk:
         """The tuples of these numbers."""
         counters = numbers.astype(np.uint64)
         codes = tuple(law.at(Stream(self.seed, name), counters) for name, law in zip(POSITIONS, self.laws, strict=True))
-        return Chunk(codes, lambda: fraction_of(Stream(self.seed, "time").at(counters)) * self.seconds)
+        return self._made(codes, lambda name: fraction_of(Stream(self.seed, name).at(counters)))
+
+    def _made(self, ranks: tuple[Whole, ...], uniform: Callable[[str], NDArray[np.float64]]) -> Chunk:
+        """Tuples of such ranks, given their draws by name."""
+        codes = self._drifted(ranks, uniform)
+        if self.adversary is not None:
+            chosen = self.laws[OBJECT].ranks + (uniform("target") * self.adversary.constants).astype(np.int64)
+            codes = (*codes[:OBJECT], np.where(uniform("adversary") < self.adversary.share, chosen, codes[OBJECT]))
+        return Chunk(codes, lambda: uniform("time") * self.seconds)
+
+    def _drifted(self, ranks: tuple[Whole, ...], uniform: Callable[[str], NDArray[np.float64]]) -> tuple[Whole, ...]:
+        if not self.drift:
+            return ranks
+        drifting, at_s = uniform("drift") < self.drift, uniform("time") * self.seconds
+        drift = Drift(self.drift, self.seconds)
+        return tuple(drift.moved(column, drifting, at_s, law.ranks) for column, law in zip(ranks, self.laws, strict=True))
 
     def subscriptions(self, count: int, mix: Mix, seed: int) -> Subscriptions:
         """Constants by the laws, where the mix says, and bounds around such numbers: people ask for what is near to common ones."""
         check_subscriptions(count)
-        drawn = [law.draw(Stream(seed, "interest", name), 0, count) for name, law in zip(POSITIONS, self.laws, strict=True)]
+        ranks = tuple(law.draw(Stream(seed, "interest", name), 0, count) for name, law in zip(POSITIONS, self.laws, strict=True))
+        drawn = self._drifted(ranks, lambda name: Stream(seed, "interest", name).uniform(0, count))
         asked = Subscriptions(np.where(mix.given(count, seed), np.array(drawn).reshape(ARITY, count), -1))
         values = self.constants[OBJECT].values
         if not mix.bounded or values is None:
@@ -306,6 +342,12 @@ class Recorded:
     def at(self, numbers: Whole) -> Chunk:
         """The tuples of these numbers."""
         return Chunk(tuple(column[numbers] for column in self.codes), lambda: self.published_s(numbers))
+
+    def facts_by(self, share: float) -> tuple[Whole, ...]:
+        """The facts that each constant would have if all tuples were as this share of them, from the beginning; one at least is."""
+        first = max(1, int(self.tuples * share))
+        beginning = self.only(np.arange(first)).constants
+        return tuple(known.facts * self.tuples // first for known in beginning)
 
     def thinned(self, tuples: int) -> Self:
         """So many of its tuples, evenly from all of it: what comes first in a file is often of one kind. Codes stay."""

@@ -116,9 +116,9 @@ class RealPeers:
                 for triple in triples:
                     by_door.setdefault(self._door(triple[0]), []).append(tuple(map(term_of, triple)))
                 for door, tuples in by_door.items():
-                    verb = {1: door.insert, -1: door.retract, 0: door.notify}[sign]
+                    asked = door.notify(tuples) if sign == 0 else door.insert(tuples) if sign > 0 else door.retract(tuples)
                     # What one door is asked it does in order, and a fact is always published at one door.
-                    self._under_way.append(self._tasks.create_task(_done(verb(tuples))))
+                    self._under_way.append(self._tasks.create_task(_done(asked)))
             while len(self._under_way) > _UNDER_WAY * self._count:
                 await self._under_way.popleft()
 

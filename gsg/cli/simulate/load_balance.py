@@ -39,6 +39,19 @@ from .running import How, engine, print_results, run_options
 )
 @click.option("--distinct", default="", metavar="S,P,O", help="Distinct synthetic subjects, predicates and objects.")
 @click.option("--zipf", default="", metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform. [default: 0.5,1,1]")
+@click.option("--drift", type=float, metavar="SHARE", help="Of so many synthetic tuples other constants are common in each hour.")
+@click.option(
+    "--adversary",
+    default="",
+    metavar="key|peer:SHARE",
+    help="So many synthetic tuples have objects of one key, or of a thousand keys of one peer.",
+)
+@click.option(
+    "--capacity",
+    default="",
+    metavar="LAW",
+    help="What peers can carry: pareto:ALPHA, or classes with weights such as 1=60,10=30,100=10. [default: all alike]",
+)
 @click.option("--hours", type=float, help="For how long the tuples are published. [default: 24, or those of the trace]")
 @click.option(
     "--strategy", "strategies", multiple=True, help="A strategy such as rarest+grid-10+demand; may be repeated. [default: all]"

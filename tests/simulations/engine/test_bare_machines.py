@@ -22,16 +22,16 @@ from simulations.streams.stream_reader import GsgStreamReader
 ROOT = Path(__file__).resolve().parents[3]
 
 COUNT = """
-from simulations.load_balance.balance import blocks_of, counts_of_blocks, peers_table, rows_of_blocks, sums_of_blocks
+from simulations.load_balance.balance import peers_table
+from simulations.load_balance.counted_tuples import TupleCounter, blocks_of, counts_of_blocks, rows_of_blocks, sums_of_blocks
 from simulations.load_balance.peer_loads import loads_in
 from simulations.load_balance.peers import Peers, Region
 from simulations.load_balance.plan import make_plan
 from simulations.load_balance.strategies import STANDARD, parse
-from simulations.load_balance.counted_tuples import TupleCounter
 from simulations.workload.workload import COMMON_MIX, Synthetic
 
 tuples = Synthetic(300, (20, 3, 20))
-for name in STANDARD:
+for name in (*STANDARD, "choices-2", "bounded-1.25", "maan", "hot-split-10+early-10"):
     plan = make_plan(parse(name), tuples, tuples.subscriptions(20, COMMON_MIX, 1), 9)
     counter = TupleCounter(plan, Peers(9))
     counter.count_chunk(tuples.chunk(0, 300))

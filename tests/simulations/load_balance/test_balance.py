@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from counting import EVERYWHERE, counted, keys_of_subscription, keys_of_tuple, loads_by
+from counting import EVERYWHERE, Holders, counted, keys_of_subscription, keys_of_tuple, loads_by, one_by_one
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -16,8 +16,8 @@ from simulations.engine import kernels
 from simulations.engine.ownership import Ownership
 from simulations.errors import BadParameter, JobFailed
 from simulations.load_balance import plan as plan_module
-from simulations.load_balance.balance import InOneThread, OnSpark, packed, peers_table, run, unpacked, usual_cut
-from simulations.load_balance.counted_tuples import Counts, SortedKeys
+from simulations.load_balance.balance import InOneThread, OnSpark, peers_table, run, usual_cut
+from simulations.load_balance.counted_tuples import Counts, SortedKeys, packed, unpacked
 from simulations.load_balance.meets_one_by_one import OneByOne, check_meetings, matching
 from simulations.load_balance.peer_loads import loads_in
 from simulations.load_balance.peers import Peers, regions
@@ -46,37 +46,18 @@ ALL = (
 )
 
 
-def one_by_one(plan: Plan, subscriptions: Subscriptions) -> tuple[list[int], list[int], list[int], int]:
-    """Copies of tuples and of subscriptions at each peer, pairs that met there, and lost subscriptions: by single decisions."""
-    single = OneByOne(plan, TUPLES, subscriptions)
-    peers, ids = plan.peers, PEERS.prefixes()
+def holders_by_distance(plan: Plan) -> Holders:
+    """All holders of each key, the closest first, one key at a time."""
+    ids = PEERS.prefixes()
     ownership = Ownership(kernels.virtual_ids(ids, plan.strategy.virtual))
-
-    def owner(key: bytes) -> int:
-        return int(ownership.owners(np.array([int.from_bytes(key, "big")], dtype=np.uint64))[0]) % peers
 
     def holders(key: bytes) -> list[int]:
         if plan.strategy.replicas == 1:
-            return [owner(key)]
-        by_distance = sorted(range(peers), key=lambda peer: int(ids[peer]) ^ int.from_bytes(key, "big"))
+            return [int(ownership.owners(np.array([int.from_bytes(key, "big")], dtype=np.uint64))[0]) % plan.peers]
+        by_distance = sorted(range(plan.peers), key=lambda peer: int(ids[peer]) ^ int.from_bytes(key, "big"))
         return by_distance[: plan.strategy.replicas]
 
-    posted: dict[bytes, set[tuple[int, ...]]] = {}
-    copies, lost = [0] * peers, 0
-    for number in range(len(subscriptions)):
-        keys = keys_of_subscription(single, number)
-        lost += keys is None
-        for key in keys or ():
-            posted.setdefault(key, set()).add(tuple(subscriptions.codes[:, number].tolist()))
-            copies[owner(key)] += 1
-    tuples, work = [0] * peers, [0] * peers
-    chunk = TUPLES.chunk(0, TUPLES.tuples)
-    for *codes, at_s in zip(*chunk.codes, chunk.at_s, strict=True):
-        for key in keys_of_tuple(single, tuple(map(int, codes)), float(at_s)):
-            for holder in holders(key):
-                tuples[holder] += 1
-            work[owner(key)] += len(posted.get(key, ()))
-    return tuples, copies, work, lost
+    return holders
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -85,7 +66,7 @@ def test_loads_are_those_of_single_decisions(name: str) -> None:
 
     loads = counted(plan, TUPLES, PEERS)
 
-    tuples, copies, work, lost = one_by_one(plan, SUBSCRIPTIONS)
+    tuples, copies, work, lost = one_by_one(plan, TUPLES, SUBSCRIPTIONS, holders_by_distance(plan))
     assert (loads.subscriptions.tolist(), plan.lost) == (copies, lost)
     assert loads.tuples.tolist() == tuples
     assert loads.work.tolist() == work

@@ -10,6 +10,7 @@ import pytest
 from simulations.drawing.marks import DASH_DOTTED, DASHED, DOTTED
 from simulations.engine.findings import Finding
 from simulations.load_balance.balance import Outcome
+from simulations.load_balance.learning import Learning
 from simulations.load_balance.loads import Histogram
 from simulations.load_balance.meets_one_by_one import MeetingCheck
 from simulations.load_balance.strategies import STANDARD, parse
@@ -34,6 +35,7 @@ def outcome(
         lost=lost,
         questions=questions,
         meetings=MeetingCheck(10, 10 - missed, 0),
+        learning=Learning(loads=2 * questions),
     )
 
 

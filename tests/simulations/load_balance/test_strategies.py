@@ -8,12 +8,22 @@ from gsg.placement.rules import Anchor
 from simulations.errors import BadParameter
 from simulations.load_balance.strategies import STANDARD, Spread, Strategy, parse
 
+OTHERS = (
+    "choices-2",
+    "choices-4+hot-split-10",
+    "bounded-1.25",
+    "bounded-1.5+predicate",
+    "bounded-3",
+    "maan",
+    "early-10+hot-split-10",
+)
+
 
 def test_parts_go_together_in_any_order() -> None:
     assert parse("demand+grid-5+random+virtual") == Strategy(Anchor.RANDOM, False, Spread.GRID, 5, 0, True, 8)
 
 
-@pytest.mark.parametrize("text", [*STANDARD, "rarest+replicas-3", "hot-split-10+ordered-64+virtual-8"])
+@pytest.mark.parametrize("text", [*STANDARD, "rarest+replicas-3", "hot-split-10+ordered-64+virtual-8", *OTHERS])
 def test_a_name_leads_back_to_its_strategy(text: str) -> None:
     strategy = parse(text)
 
@@ -28,6 +38,11 @@ def test_a_name_leads_back_to_its_strategy(text: str) -> None:
         ("demand+rarest", "demand"),
         ("popular", "popular-1000"),
         ("demand+predicate", "predicate+demand"),
+        ("choices", "choices-2"),
+        ("bounded", "bounded-1.25"),
+        ("bounded-1.50", "bounded-1.5"),
+        ("bounded-02.05", "bounded-2.05"),
+        ("early-100+rarest", "rarest"),
     ],
 )
 def test_a_strategy_has_one_name_however_it_is_written(text: str, name: str) -> None:
@@ -42,10 +57,23 @@ def test_all_of_a_comparison_are_different() -> None:
     ("text", "complaint"),
     [
         ("rarset", r"unknown strategy 'rarset'; expected predicate, .*; did you mean 'rarest'\?"),
+        ("two-choices", r"unknown strategy 'two-choices'; expected .*; did you mean 'choices'\?"),
+        ("choices-17", "'choices-17': expected a number from 1 to 16 after 'choices'"),
         (
-            "two-choices",
-            "no strategy here picks the less loaded of two keys; expected 'halves', which leaves it to each tuple's hash",
+            "bounded-1",
+            "'bounded-1': expected a number above 1 and up to 1000 after 'bounded', in hundredths at most, such as bounded-1.25",
         ),
+        ("bounded-1.255", "'bounded-1.255': expected a number above 1"),
+        ("bounded-2.", "'bounded-2.': expected a number above 1"),
+        ("bounded-1001", "'bounded-1001': expected a number above 1"),
+        ("bounded-x", "'bounded-x': expected a number above 1"),
+        ("choices+bounded", "'choices' does not go with 'bounded': either says where a key lies"),
+        ("bounded+composite", "'bounded' does not go with 'composite': nobody knows the facts of two constants together"),
+        ("choices+replicas", "'choices' does not go with 'replicas': the other holders of a key are the next closest"),
+        ("bounded+virtual", "'bounded' does not go with 'virtual': several ids even out what a bound does"),
+        ("maan+hot-split", "'maan' does not go with 'hot-split': the parts of a key lie anywhere"),
+        ("maan+ordered", "'maan' does not go with 'ordered': either puts numbers in an order of its own"),
+        ("early-101", "'early-101': expected a number from 1 to 100 after 'early'"),
         ("", "unknown strategy ''; expected predicate"),
         ("rarest+random", "'rarest' and 'random' cannot both hold; keep one of them"),
         ("grid+epochs", "'grid' and 'epochs' cannot both hold"),
