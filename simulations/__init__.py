@@ -1,12 +1,10 @@
-"""The data pipeline: what large overlays would do, simulated on Spark with the decisions that peers take.
+"""The data pipeline, on Spark: what overlays of millions of peers would do, and standing queries as streams.
 
-What it is: numpy kernels over columns of constants that agree exactly with gsg/placement/rules.py, run in chunks on Spark or in one
-thread; ``dissemination`` plays the objects of gsg/topics themselves, in virtual time. What it is not: a simulation of the wire.
-Nothing imports it but ``gsg simulate``.
+Peers' own decisions (``gsg/placement``) are taken over whole columns (engine/kernels.py), on Spark or in one thread, with the same
+result. Each experiment is a room: load_balance, subscribers, churn, routing, dissemination and replay; what is published and asked
+for is in workload, what all experiments share in engine and drawing. ``streams`` is Spark's source and sink ``gsg``. Nothing outside
+imports this package but the commands of ``gsg simulate``, lazily.
 
-Open next: workload.py (what is published), strategies.py (where it goes, by name), plan.py and tally.py (what that makes of the
-peers), balance.py (one run), traces.py and in_order.py (what real peers did). meeting.py holds a run against single decisions;
-experiments.py is what the command line calls; sources.py and reading.py are how files become tuples. The other experiments are
-sweeps over parameters (sweep.py): the runs.py of routing, churn and dissemination; findings.py and page.py are what they leave
-behind, intervals.py how sure it is, provenance.py what made it. subscribers/ is what comes of it for those who subscribe.
+Open next: load_balance/experiments.py, which goes from what was asked for to a report; workload/workload.py (what is published),
+load_balance/plan.py (where it goes), and docs/simulation.md.
 """

@@ -161,7 +161,7 @@ _FEW_COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
     ("strategy", "", lambda outcome: outcome.strategy.name),
     ("tuple", "copies", lambda outcome: f"{outcome.tuples.total / outcome.published:.2f}"),
     ("sub", "copies", lambda outcome: f"{outcome.subscriptions.total / outcome.subscribed:.2f}"),
-    *(column for column in _COLUMNS if column[0] in ("max/mean", "p99/mean", "Gini")),
+    *(column for column in _COLUMNS if column[0] in ("max/mean", "Gini")),
     *(column for column in _COLUMNS if column[0] in ("busiest gets", "peak load")),
     ("learning", "messages a tuple", lambda outcome: f"{outcome.learning.total / outcome.published:.2g}"),
     ("peak work", "pairs", lambda outcome: f"{outcome.work.largest:.2g}"),
@@ -180,7 +180,7 @@ NOT_COUNTED = (
 """What must be known of messages to compare strategies by them."""
 LEGEND = (
     "Subscriptions are posted at their rarest constant where nothing else is said. tuple, sub: copies of a tuple and of a "
-    "subscription. max/mean, p99/mean, Gini: how copies of tuples are spread over peers (1, 1 and 0 where all carry the "
+    "subscription. max/mean, Gini: how copies of tuples are spread over peers (1 and 0 where all carry the "
     "same); the mean is of all copies that a strategy makes, so strategies are compared by what the busiest peer gets of "
     "all tuples. peak load: most copies of tuples at one peer. peak work: most pairs of a tuple and a template that met at "
     "one peer. utilised: most copies at one peer for its capacity. learning: messages by which peers learn what a strategy "
@@ -215,7 +215,7 @@ def terminal_table(outcomes: Sequence[Outcome]) -> Table:
     """What each strategy costs, and how it spreads the load, for a terminal."""
     columns = _FEW_COLUMNS
     if outcomes[0].utilisation is not None:
-        columns = tuple(each for each in columns if each[0] not in ("p99/mean", "Gini"))
+        columns = tuple(each for each in columns if each[0] != "Gini")
         columns += (("utilised", "max/mean", _utilisation),)
     return Table.from_rows("Strategies", columns, outcomes)
 
