@@ -13,6 +13,7 @@ from ..engine.results import REPORT, prepare_folder, save_numbers, write_configu
 from ..engine.sweep import Player, Sweep
 from ..errors import BadParameter
 from ..workload.reading.distributed import Distributed
+from ..workload.sources import check_exists
 from ..workload.unsteady import Drift, parse_adversary
 from ..workload.workload import (
     COMMON_MIX,
@@ -120,6 +121,7 @@ def balance(
     engine = None
     if request.events is not None:
         # Files are read where tuples are counted.
+        check_exists(request.events)
         prepare_folder(out)
         engine = started()
         title(f"reading {Path(request.events).name}")
