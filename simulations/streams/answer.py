@@ -47,7 +47,9 @@ class _OnceReader:
         self._maker = ColumnMaker(columns, term_format, schema)
 
     def begin(self, variables: tuple[str, ...], reconnected: Reconnected | None) -> None:
-        """See RowReader."""
+        """See RowReader. What another peer begins to tell while the client is closed changes no answer that is complete."""
+        if self.told.done():
+            return
         try:
             check_variables(self._columns, variables)
         except BadParameter as error:

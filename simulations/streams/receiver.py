@@ -219,7 +219,10 @@ class Receiver:
     async def _tell_gap(self, gap: _Gap, inbox: _Inbox) -> None:
         log.warning("%s (query %.200s)", gap.why, self._options.query)
         if self._options.on_gap == "row":
-            await self._append([inbox.columns.gap(self._clock())])
+            if self.answer_end is not None:
+                await self._wait_for_room()
+            # Before the first answer the row does not wait for room: Spark, with availableNow, reads only after that answer.
+            await asyncio.to_thread(self._spool.append, [inbox.columns.gap(self._clock())])
         elif self._options.on_gap == "fail" and not gap.at_start:
             raise EventsMissed(f"{gap.why}; the option onGap asks to end then: start the query again to go on")
 

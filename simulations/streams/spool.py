@@ -87,13 +87,17 @@ class Spool:
         self._locked: int | None = None
 
     def open(self) -> None:
-        """Take the spool and find what is in it. Raises BadSpool."""
+        """Take the spool and find what is in it. Raises BadSpool, and leaves the spool to others then."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._lock()
             self._identify()
             self._recover()
+        except BadSpool:
+            self.close()
+            raise
         except OSError as error:
+            self.close()
             raise BadSpool(f"the spool {self.folder} cannot be used: {(error.strerror or str(error)).lower()}") from None
 
     def close(self) -> None:
@@ -153,6 +157,8 @@ class Spool:
     def append(self, batches: Sequence[pa.RecordBatch]) -> None:
         """Put rows behind the others, as one segment; returns when they are on the disk."""
         rows = sum(batch.num_rows for batch in batches)
+        if not rows:  # a segment of none would have no position of its own
+            return
         start = self.end
         written = encode(batches, self._schema)
         segment = Segment(start, start + rows, zlib.crc32(written), len(written))

@@ -61,6 +61,8 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._columns = variables_of(schema)
         self._spool: Spool | None = None
         self._receiver: Receiver | None = None
+        self._known_end = 0
+        """The furthest position that an offset of Spark may have: what was found in the spool, and what was told to Spark since."""
         self._target: int | None = None
         """Where a trigger of what is available now ends."""
 
@@ -97,7 +99,8 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             end = min(end, self._target)
         if isinstance(limit, ReadMaxRows):
             end = min(end, begin + limit.max_rows)
-        return self._offset(max(begin, end))
+        self._known_end = max(begin, end)
+        return self._offset(self._known_end)
 
     def prepareForTriggerAvailableNow(self) -> None:
         """What is available now is all that was received, and the answer of the peer as it is when this is called."""
@@ -162,7 +165,7 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             limit_bytes = options.max_spool_bytes or LIMIT_BYTES
             made = make(options.spool, about, segment_schema(self._columns), limit_bytes=limit_bytes)
             made.open()
-            self._spool = made
+            self._spool, self._known_end = made, made.end
         return self._spool
 
     def _received(self) -> Receiver:
@@ -184,4 +187,11 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 f"the checkpoint goes on with the spool number {offset['spool']}, and {spool.folder} is number {spool.number}; "
                 "expected the spool of this checkpoint: restore it, or begin with a new checkpoint and another spool"
             )
-        return int(offset["position"])
+        position = int(offset["position"])
+        if position > self._known_end:
+            # What is received now would get positions that Spark has read already, and be passed over.
+            raise BadSpool(
+                f"the checkpoint has come to row {position} and the spool {spool.folder} to {self._known_end}; expected the spool "
+                "of this checkpoint: restore it, or begin with a new checkpoint and another spool"
+            )
+        return position

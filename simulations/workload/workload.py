@@ -1,4 +1,4 @@
-"""What is published and subscribed to: columns of constants, made by a law or read from a file (reading.py).
+"""What is published and subscribed to: columns of constants, made by a law or read from files (reading/).
 
 A constant is a code, its number among the constants of its position; :class:`Constants` has the keys. Whatever made them, tuples
 come in chunks by their numbers, so that any part can be made by itself and a run is the same however it is cut into partitions.

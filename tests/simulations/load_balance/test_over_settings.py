@@ -51,6 +51,12 @@ def test_each_run_is_the_one_that_it_would_be_alone(tmp_path: Path) -> None:
         assert row.messages_per_tuple == summary["messages_per_tuple"]
 
 
+def test_a_setting_that_is_said_twice_is_counted_once() -> None:
+    twice = SweepRequest(peers=(20, 20), tuples=(1_000,), subscriptions=(20,), strategies=("rarest",), runs=2)
+
+    assert len(rows_of(twice)) == 2
+
+
 def test_differences_are_those_of_the_same_seed() -> None:
     rows = rows_of(SMALL)
     settings = list({(row.peers, row.zipf): row for row in rows}.values())

@@ -203,6 +203,28 @@ def test_the_spool_of_another_query_is_refused(tmp_path: Path) -> None:
         Spool(tmp_path, ABOUT | {"query": "(?y)"}, SCHEMA).open()
 
 
+def test_a_spool_that_is_refused_is_left_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spools, "LOCK_S", 0)
+    with opened(tmp_path) as first:
+        first.append(rows("+a"))
+    refused = Spool(tmp_path, ABOUT | {"query": "(?y)"}, SCHEMA)
+    with pytest.raises(BadSpool, match="is of another stream"):
+        refused.open()
+
+    with opened(tmp_path) as again:
+        assert again.end == 1
+
+
+def test_no_rows_are_no_segment(tmp_path: Path) -> None:
+    with opened(tmp_path, fold_files=1) as spool:
+        spool.append(rows("+a"))
+        spool.commit(1)
+        spool.append([])
+        spool.commit(1)
+
+        assert held(spool) == {"a": 1}
+
+
 def test_a_spool_that_somebody_has_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spools, "LOCK_S", 0)
     with opened(tmp_path), pytest.raises(BadSpool, match="is in use by another query, or twice by this one"):

@@ -240,6 +240,21 @@ def test_a_spool_that_is_full_waits_for_spark_and_nothing_of_facts_is_lost(
     assert any("the spool was full for some time, and events" in record.message for record in caplog.records)
 
 
+def test_what_is_available_now_is_found_though_the_spool_is_full_and_a_gap_is_to_be_a_row(
+    peer: LoopbackPeer, tmp_path: Path
+) -> None:
+    peer.insert(("a", ON, 1))
+    with reading(peer, tmp_path) as reader:
+        start = reader.initialOffset()
+        until(reader, start, 1)
+    with reading(peer, tmp_path, onGap="row", maxSpoolBytes="1") as again:
+        again.prepareForTriggerAvailableNow()
+
+        end = until(again, start, 2)
+
+        assert rows(again, start, end) == [("a", 1, 1), (None, None, None)]
+
+
 def test_many_rows_are_several_tasks(peer: LoopbackPeer, tmp_path: Path) -> None:
     number = PARTITION_ROWS + 50_000
     with gsg.Client(peer.url, wait_for_quota=True) as client:
@@ -286,6 +301,20 @@ def test_a_spool_that_another_checkpoint_has_read_is_refused(peer: LoopbackPeer,
             reader.initialOffset()
         with pytest.raises(BadSpool, match="goes on with the spool number other"):
             reader.latestOffset(end | {"spool": "other"}, ReadAllAvailable())
+
+
+def test_a_spool_that_is_older_than_its_checkpoint_is_refused_whatever_is_received_since(
+    peer: LoopbackPeer, tmp_path: Path
+) -> None:
+    with reading(peer, tmp_path) as reader:
+        checkpoint = reader.initialOffset() | {"position": 1}
+    peer.insert(("a", ON, 1), ("b", ON, 2))
+
+    with reading(peer, tmp_path) as again:
+        again.prepareForTriggerAvailableNow()
+
+        with pytest.raises(BadSpool, match=r"the checkpoint has come to row 1 and the spool .* to 0"):
+            again.latestOffset(checkpoint, ReadAllAvailable())
 
 
 def test_rows_say_when_they_were_received(peer: LoopbackPeer, tmp_path: Path) -> None:
