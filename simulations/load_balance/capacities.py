@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..engine.kernels import Whole
-from ..engine.randomness import Stream
+from ..engine.randomness import Stream, fraction_of
 from ..errors import BadParameter
 
 UNIT = 100
@@ -31,9 +31,9 @@ class Capacities:
     classes: tuple[tuple[int, float], ...] = ()
     """Capacities in hundredths, and the shares of peers that have them, which add up to 1."""
 
-    def draw(self, peers: int, seed: int) -> Whole:
-        """The capacity of each peer, in hundredths."""
-        chance = Stream(seed, "capacity").uniform(0, peers)
+    def draw(self, numbers: Whole, seed: int) -> Whole:
+        """The capacity of each of these peers, in hundredths."""
+        chance = fraction_of(Stream(seed, "capacity").at(numbers.astype(np.uint64)))
         if self.alpha:
             # 1 - chance is above 0, as a draw is below 1.
             return np.minimum((1 - chance) ** (-1 / self.alpha) * UNIT, MOST * UNIT).astype(np.int64)

@@ -72,7 +72,7 @@ class Setting:
 
 
 def _number_said(value: object) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value or "usual")
+    return f"{value:,}" if isinstance(value, int) else "usual" if value in (None, "") else str(value)
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class Peers:
         """What the peers of these numbers are able to carry, in hundredths."""
         if self.capacity is None:
             return np.full(len(numbers), UNIT, dtype=np.int64)
-        return self.capacity.draw(self.count, self.seed)[numbers]
+        return self.capacity.draw(numbers, self.seed)
 
     def ownership(self, virtual: int = 1) -> Ownership:
         """The index of all ids, by which a key's owner is a peer that takes part under so many ids. Raises BadParameter.
@@ -95,7 +95,7 @@ class Peers:
 
         if self.given is not None:
             return pyarrow.array([self.given[number].hex() for number in numbers.tolist()], pyarrow.string())
-        written = self.prefixes()[numbers].astype(">u8").tobytes().hex().encode()
+        written = Stream(self.seed, "peer").at(numbers.astype(np.uint64)).astype(">u8").tobytes().hex().encode()
         offsets = np.arange(len(numbers) + 1, dtype=np.int32) * 16
         return pyarrow.StringArray.from_buffers(len(numbers), pyarrow.py_buffer(offsets), pyarrow.py_buffer(written))
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import secrets
 import threading
 import time
@@ -41,6 +42,8 @@ FOLD_FILES = 256
 LOCK_S = 15.0
 """How long to wait for the process that has the spool: that of a query which was stopped takes a moment to end."""
 
+_HELD = re.compile(r"held-\d+-[0-9a-f]+\.arrow")
+"""The file of a fold."""
 AGAIN = "restore it, or begin with a new checkpoint and another spool"
 _FORMAT = 1
 _OPEN = ".open"
@@ -202,7 +205,10 @@ class Spool:
         if not self._held_name:
             return no_rows(self._schema)
         path = self.folder / self._held_name
-        written = path.read_bytes()
+        try:
+            written = path.read_bytes()
+        except OSError as error:
+            raise BadSpool(f"{path} cannot be read ({error.strerror}); expected it as it was written: {AGAIN}") from None
         if zlib.crc32(written) != _checksum_of(self._held_name):
             raise BadSpool(f"{path} is damaged; expected it as it was written: {AGAIN}")
         return pa.ipc.open_file(pa.BufferReader(written)).read_all()
@@ -235,6 +241,9 @@ class Spool:
         path = self.folder / "spool.json"
         self.is_old = path.exists()
         if not self.is_old:
+            rows = next((name for name in sorted(os.listdir(self.folder)) if _HELD.fullmatch(name) or segment_named(name)), None)
+            if rows is not None:
+                raise BadSpool(f"the spool {self.folder} has {rows} and no {path.name}, which says of what stream it is: {AGAIN}")
             said = {"format": _FORMAT, "number": secrets.token_hex(8), **self._about}
             self._put(path.name, json.dumps(said, indent=1).encode())
         try:
@@ -251,7 +260,7 @@ class Spool:
 
     def _recover(self) -> None:
         names = {entry.name: entry.stat().st_size for entry in os.scandir(self.folder)}
-        folds = sorted(name for name in names if name.startswith("held-") and not name.endswith(_OPEN))
+        folds = sorted(name for name in names if _HELD.fullmatch(name))
         if folds:
             self._held_name = folds[-1]
             self._held_bytes, self._folded = names[folds[-1]], int(folds[-1].split("-")[1])

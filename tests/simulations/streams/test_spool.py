@@ -242,6 +242,28 @@ def test_a_damaged_segment_is_told_by_its_checksum(tmp_path: Path) -> None:
             read_segment(tmp_path, segment)
 
 
+def test_rows_without_a_description_are_those_of_nobody(tmp_path: Path) -> None:
+    with opened(tmp_path) as spool:
+        spool.append(rows("+a"))
+    (tmp_path / "spool.json").unlink()
+
+    with pytest.raises(BadSpool, match=r"has rows-\S+ and no spool.json, which says of what stream it is: restore it"):
+        Spool(tmp_path, ABOUT, SCHEMA).open()
+
+
+def test_a_lost_fold_is_told_and_files_of_others_are_let_be(tmp_path: Path) -> None:
+    with opened(tmp_path, fold_files=1) as spool:
+        spool.append(rows("+a"))
+        spool.commit(spool.end)
+        (tmp_path / "held-by-me").touch()
+
+    with opened(tmp_path) as again:
+        next(tmp_path.glob("held-0*")).unlink()
+        with pytest.raises(BadSpool, match=r"held-\S+ cannot be read \(No such file or directory\)"):
+            held(again)
+    assert (tmp_path / "held-by-me").exists()
+
+
 def test_a_damaged_fold_is_told(tmp_path: Path) -> None:
     with opened(tmp_path, fold_files=1) as spool:
         spool.append(rows("+a"))
