@@ -15,6 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from ..background import in_turns
 from ..errors import Refused, reason
 from ..storage.disk.event_keys_file import NAME, EventKeysFile
 from ..storage.event_keys import EventKeys, KeyRecord
@@ -66,7 +67,8 @@ class KeyedEvents:
                 records = await asyncio.to_thread(self._file.read)
             except OSError as error:
                 raise Refused(f"its disk failed ({reason(error)} at {self._file.path}): no events with keys are taken") from None
-            for record in records:
+            # As many as the file has, which take a second: others have their turn meanwhile.
+            async for record in in_turns(records):
                 self._keys.remember(record)
             self._is_read = True
 
@@ -83,7 +85,9 @@ class KeyedEvents:
                 some = list(self._unwritten)
                 is_long = await asyncio.to_thread(self._file.append, some)
                 for each in some:
-                    if self._unwritten.pop(each, 0) is None and (written := KeyRecord.unpack(each)) is not None:
+                    # Whoever asked may have gone meanwhile: the events were told all the same.
+                    self._unwritten.pop(each, None)
+                    if (written := KeyRecord.unpack(each)) is not None:
                         self._keys.remember(written)
                 if is_long:
                     await self._write_anew(self._file)

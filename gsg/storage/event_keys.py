@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple, Self
@@ -75,7 +76,8 @@ class EventKeys:
     """The keys that are known."""
 
     def __init__(self) -> None:
-        self._owners: dict[bytes, dict[bytes, bytes]] = {}
+        # A plain dict whose first ones are deleted takes the longer to find its first the more of them there were.
+        self._owners: dict[bytes, OrderedDict[bytes, bytes]] = {}
         """By owner and key the record, the one remembered first first. Limits: KEYS_OF_ONE, KEYS."""
         self.count = 0
         """How many there are."""
@@ -83,7 +85,8 @@ class EventKeys:
     def find(self, asked: KeyRecord) -> KeyRecord | None:
         """What is known of the key of a request; None where it is to be carried out. Raises LocalError where the key names other
         events."""
-        packed = self._owners.get(asked.owner, {}).get(asked.key)
+        known = self._owners.get(asked.owner)
+        packed = None if known is None else known.get(asked.key)
         found = None if packed is None else KeyRecord.unpack(packed)
         if found is None or asked.at_s - found.at_s > KEPT_S:
             return None
@@ -96,7 +99,7 @@ class EventKeys:
 
     def remember(self, record: KeyRecord) -> None:
         """The events of this key were told."""
-        known = self._owners.setdefault(record.owner, {})
+        known = self._owners.setdefault(record.owner, OrderedDict())
         self.count += known.pop(record.key, None) is None
         known[record.key] = record.pack()
         while len(known) > KEYS_OF_ONE or self._is_over(known, record.at_s):
@@ -111,10 +114,10 @@ class EventKeys:
         """All records, those of one owner in their order."""
         return [record for known in self._owners.values() for record in known.values()]
 
-    def _is_over(self, known: dict[bytes, bytes], now_s: int) -> bool:
+    def _is_over(self, known: OrderedDict[bytes, bytes], now_s: int) -> bool:
         oldest = KeyRecord.unpack(next(iter(known.values())))
         return oldest is not None and now_s - oldest.at_s > KEPT_S
 
-    def _forget_oldest(self, known: dict[bytes, bytes]) -> None:
-        del known[next(iter(known))]
+    def _forget_oldest(self, known: OrderedDict[bytes, bytes]) -> None:
+        known.popitem(last=False)
         self.count -= 1

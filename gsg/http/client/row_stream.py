@@ -63,7 +63,8 @@ class ClientRowStream:
         except BaseException as error:
             self._connection.subscriptions.pop(self.request.request, None)
             if isinstance(error, asyncio.CancelledError):
-                self._connection.start_task(self.close())
+                # The peer may have made it, or be about to.
+                self._connection.start_task(unsubscribe(self._connection, self.request.request))
             raise
 
     async def close(self) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -102,6 +105,52 @@ async def test_a_peer_that_is_started_again_knows_what_it_has_acknowledged(telle
     await asyncio.gather(*(again.publish(asked(f"{number}"), teller.send) for number in range(21)))
 
     assert teller.told == 21
+
+
+async def test_others_have_their_turn_while_a_long_file_is_read(
+    teller: Teller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = [KeyRecord(b"o" * 8, number.to_bytes(16), b"e" * 8, 1, 0) for number in range(120_000)]
+    monkeypatch.setattr(EventKeysFile, "read", lambda _: records)
+    call = asyncio.create_task(KeyedEvents(tmp_path).publish(asked("a"), teller.send))
+
+    # Of this thread's processor: what else the machine does is not counted.
+    turns_s = [time.thread_time()]
+    while not call.done():
+        await asyncio.sleep(0)
+        turns_s.append(time.thread_time())
+
+    assert await call == 1
+    assert max(after - before for before, after in pairwise(turns_s)) < 0.1
+
+
+async def test_what_was_written_for_whoever_has_gone_is_known(
+    teller: Teller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, begun, may_go_on = EventKeysFile.append, asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(self: EventKeysFile, records: list[bytes]) -> bool:
+        loop.call_soon_threadsafe(begun.set)
+        may_go_on.wait(10)
+        return append(self, records)
+
+    monkeypatch.setattr(EventKeysFile, "append", slow)
+    keyed = KeyedEvents(tmp_path)
+    calls = [asyncio.create_task(keyed.publish(asked(key), teller.send)) for key in ("first", "with it", "gone")]
+    await begun.wait()
+    may_go_on.set()
+    await calls[0]
+    begun.clear()
+    may_go_on.clear()
+    await begun.wait()
+    calls[2].cancel()
+    await asyncio.wait([calls[2]])
+    may_go_on.set()
+    await calls[1]
+
+    assert await keyed.publish(asked("gone"), teller.send) == 1
+    assert teller.told == 3
 
 
 async def test_keys_that_come_together_go_to_the_disk_together(

@@ -14,7 +14,7 @@ import gsg
 from gsg import AsyncClient, BadText, Overrun, PeerMisbehaved, Stale, TooManyTokens
 from gsg.errors import GsgError, Reconnected
 from gsg.http.door import HttpDoor
-from gsg.http.protocol import Dropped, Ended, Events, Failed, OutOfDate, Reply, Request, Rows, Subscribed, UpToDate
+from gsg.http.protocol import Dropped, Ended, Events, Failed, OutOfDate, Reply, Request, Rows, Subscribed, Unsubscribe, UpToDate
 from gsg.tuples.terms import Term
 
 
@@ -208,3 +208,5 @@ async def test_whoever_gives_up_while_it_is_made_leaves_nothing_behind() -> None
             await asking
 
         assert client._connection.subscriptions == {}
+        _, left = await peer.requests.get()
+        assert isinstance(left, Unsubscribe)
