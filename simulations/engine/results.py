@@ -61,7 +61,10 @@ def prepare_folder(folder: Path) -> None:
                 shutil.rmtree(stale)
             else:
                 stale.unlink()
-        configuration.touch()
+        if not configuration.exists():
+            # That it can be written is known then, and a run that fails leaves no empty one.
+            configuration.touch()
+            configuration.unlink()
 
 
 def _written(configuration: Path) -> list[Path]:

@@ -49,7 +49,16 @@ def _beside(
     least = min(map(figure, payable))
     # Among the standard strategies the first is the simplest.
     best = next(one for one in payable if figure(one) <= least + (1 - SAVED) * (most - least))
+    cheapest = min(outcomes, key=lambda one: (figure(one) * ALIKE >= least, one.messages))
+    is_dear = most <= least * ALIKE and figure(cheapest) * ALIKE < least
+    best = cheapest if is_dear else best
     bars = tuple(Bar(one.strategy.name, figure(one), f"{said(one)} {unit}") for one in (best, worst))
+    if is_dear:
+        text = (
+            f"Only for {best.messages / worst.messages:.1f} times the messages does {best.strategy.name} give the busiest peer "
+            f"{part_said(figure(best), figure(worst))} {what} of {worst.strategy.name}: {said(best)} beside {bars[1].said}."
+        )
+        return Finding(text, bars)
     if most <= least * ALIKE:
         return Finding(f"By all strategies the busiest peer gets about the same of {what}: {bars[1].said}.", bars[1:])
     times = best.messages / worst.messages

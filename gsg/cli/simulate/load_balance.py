@@ -80,4 +80,6 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
     with engine(how, InOneThread, OnSpark) as (start, title):
         found = balance(request, start, how.out, title, how.provenance)
     tables = [terminal_table(found.outcomes), *([seeds_table(found.over_seeds)] if found.over_seeds else [])]
-    print_results(how, found.summary(), tables, f"{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)
+    ran = found.outcomes[0]
+    over = f"{ran.published:,} tuples and {ran.subscribed:,} subscriptions over {ran.peers:,} peers. "
+    print_results(how, found.summary(), tables, f"{over}{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)

@@ -1,16 +1,17 @@
 """Files read by tasks of Spark: from a path to constants, in the driver, and blocks of tuples, which stay with Spark.
 
 Two passes. In the first, each task makes blocks of its splits with the keys of their own constants, and adds up how often each
-came. In the second, once the driver has all constants in the order of their keys, blocks get codes. Both are kept by Spark, in
-memory and beyond that on disk; what goes with an executor is made again from the files. Nothing but DataFrames is used, so that it
-works with Spark Connect.
+came. In the second, once the driver has all constants in the order of their keys, blocks get codes. Both are kept by Spark on the
+disks of executors, 10 to 20 bytes of each tuple, of which the system keeps in memory what it has room for: a heap of Java's of
+1 GiB, which is usual, is full of a hundred million. What goes with an executor is made again from the files. Nothing but DataFrames
+is used, so that it works with Spark Connect.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -45,23 +46,46 @@ def read_on_spark(spark: SparkSession, path: str, *, format: str | None = None, 
 
     A path is one of this machine, and all that count must see its files there too; another file system is named by a URI.
     """
-    with _failing(path):
+    from pyspark import StorageLevel
+
+    with _failing(path), _row_by_row(spark):
         found = find(spark, path, format)
-        read = _frame_of(spark, path, found).persist()
+        read = _frame_of(spark, path, found).persist(StorageLevel.DISK_ONLY)
     try:
-        with _failing(path):
+        with _failing(path), _row_by_row(spark):
             decode = msgspec.msgpack.Decoder(SplitSeen).decode
             splits = [decode(row[0]) for row in read.where("seen is not null").select("seen").collect()]
             splits_in_order = in_order(splits, [source.within for source in found.sources], found.ignored)
             if not splits_in_order.tuples:
                 raise BadWorkload(f"{path} holds no tuples{splits_in_order.seen.first()}")
             constants = _constants_of(read, path)
-            blocks = _coded(read, [known.keys for known in constants], splits_in_order.begins).persist()
+            blocks = _coded(read, [known.keys for known in constants], splits_in_order.begins)
+            blocks = blocks.persist(StorageLevel.DISK_ONLY)
             # All of them, before what they are made from is given up.
             blocks.agg({"tuples": "sum"}).collect()
     finally:
-        read.unpersist()
+        # A Spark that died of something has nothing left to give up, and what it died of is to be told.
+        with suppress(OSError):
+            read.unpersist()
     return Distributed(spark, blocks, splits_in_order.tuples, constants, splits_in_order.seen, seconds)
+
+
+@contextmanager
+def _row_by_row(spark: SparkSession) -> Iterator[None]:
+    """What is told to be kept inside is kept row by row, each of which is a block.
+
+    Java's serialisation holds on to a hundred objects (spark.serializer.objectStreamReset) in each task that writes or reads what
+    is kept: of Spark's usual batches of 4 MiB that is all of a heap of 1 GiB for two tasks, of blocks an eighth of it.
+    """
+    before = spark.conf.get(_KEPT_ROWS)
+    spark.conf.set(_KEPT_ROWS, "1")
+    try:
+        yield
+    finally:
+        spark.conf.set(_KEPT_ROWS, str(before))
+
+
+_KEPT_ROWS = "spark.sql.inMemoryColumnarStorage.batchSize"
 
 
 def _constants_of(read: DataFrame, path: str) -> tuple[Constants, ...]:
@@ -129,12 +153,18 @@ def _failing(path: str) -> Iterator[None]:
         condition, said = found.groups() if found is not None else ("", text.splitlines()[0])
         causes = _CAUSE.findall(text)
         told = f"{said.strip().rstrip('.')[:300]}{f' ({causes[-1][:200]})' if causes else ''}"
+        if _NO_FILE_SYSTEM.search(text):
+            raise BadWorkload(
+                f"cannot read {path}: Spark has no package for this file system; name it, as with --conf "
+                "spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION for s3a, or copy the files to this machine"
+            ) from None
         if condition.startswith(_OF_FILES):
             raise BadWorkload(f"cannot read {path}: {told}") from None
         raise JobFailed(f"the job that reads {path} failed on Spark: {told}") from error
 
 
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
+_NO_FILE_SYSTEM = re.compile(r"ClassNotFoundException: Class \S*FileSystem|UnsupportedFileSystemException|No FileSystem for scheme")
 _CAUSE = re.compile(r"^Caused by: (.*)$", re.MULTILINE)
 _OF_FILES = ("FAILED_READ_FILE", "CANNOT_", "PATH_", "UNABLE_TO_INFER_SCHEMA", "FAILED_MERGE", "PARQUET_", "UNSUPPORTED_")
 """How Spark's names begin of what is wrong with files ("Error Conditions" of its documentation)."""

@@ -126,6 +126,12 @@ def test_partitions_of_an_earlier_run_are_removed_and_folders_with_anything_else
     assert (tmp_path / "peers").exists() == stays
 
 
+def test_a_run_that_fails_leaves_no_configuration_of_its_own(tmp_path: Path) -> None:
+    prepare_folder(tmp_path / "out")
+
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "configuration",
     [

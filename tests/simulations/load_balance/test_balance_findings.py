@@ -47,6 +47,16 @@ def bars(finding: Finding) -> list[tuple[str, float]]:
     return [(bar.name, bar.value) for bar in finding.bars]
 
 
+def test_a_better_strategy_that_is_dear_is_told_with_its_price() -> None:
+    found = findings([outcome("rarest", work=340), outcome("hot-split-10+demand", work=85, questions=2_700)])
+
+    assert found[0].text == (
+        "Only for 10.0 times the messages does hot-split-10+demand give the busiest peer a quarter of the match work of rarest: "
+        "85 beside 340 pairs."
+    )
+    assert bars(found[0]) == [("hot-split-10+demand", 85.0), ("rarest", 340.0)]
+
+
 def test_the_best_strategy_is_set_beside_the_worst_one_with_both_figures() -> None:
     found = findings([outcome("predicate", work=11_900), outcome("random", work=6_000), outcome("rarest", work=12)])
 
