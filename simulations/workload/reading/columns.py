@@ -28,8 +28,8 @@ from .dictionary import Column
 if TYPE_CHECKING:
     import pyarrow
 
-BATCH = 1 << 16
-"""Lines or rows that are read together at most."""
+BATCH = 1 << 15
+"""Lines or rows that are read together at most, and become one block: some 600 kB."""
 
 Complaint: TypeAlias = tuple[int, str]
 """The number of a line, and what is wrong with it."""

@@ -1,16 +1,17 @@
 """Files read by tasks of Spark: from a path to constants, in the driver, and blocks of tuples, which stay with Spark.
 
 Two passes. In the first, each task makes blocks of its splits with the keys of their own constants, and adds up how often each
-came. In the second, once the driver has all constants in the order of their keys, blocks get codes. Both are kept by Spark, in
-memory and beyond that on disk; what goes with an executor is made again from the files. Nothing but DataFrames is used, so that it
-works with Spark Connect.
+came. In the second, once the driver has all constants in the order of their keys, blocks get codes. Both are kept by Spark on the
+disks of executors, 10 to 20 bytes of each tuple, of which the system keeps in memory what it has room for: a heap of Java's of
+1 GiB, which is usual, is full of a hundred million. What goes with an executor is made again from the files. Nothing but DataFrames
+is used, so that it works with Spark Connect.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -45,23 +46,46 @@ def read_on_spark(spark: SparkSession, path: str, *, format: str | None = None, 
 
     A path is one of this machine, and all that count must see its files there too; another file system is named by a URI.
     """
-    with _failing(path):
+    from pyspark.storagelevel import StorageLevel
+
+    with _failing(path), _row_by_row(spark):
         found = find(spark, path, format)
-        read = _frame_of(spark, path, found).persist()
+        read = _frame_of(spark, path, found).persist(StorageLevel.DISK_ONLY)
     try:
-        with _failing(path):
+        with _failing(path), _row_by_row(spark):
             decode = msgspec.msgpack.Decoder(SplitSeen).decode
             splits = [decode(row[0]) for row in read.where("seen is not null").select("seen").collect()]
             splits_in_order = in_order(splits, [source.within for source in found.sources], found.ignored)
             if not splits_in_order.tuples:
                 raise BadWorkload(f"{path} holds no tuples{splits_in_order.seen.first()}")
             constants = _constants_of(read, path)
-            blocks = _coded(read, [known.keys for known in constants], splits_in_order.begins).persist()
+            blocks = _coded(read, [known.keys for known in constants], splits_in_order.begins)
+            blocks = blocks.persist(StorageLevel.DISK_ONLY)
             # All of them, before what they are made from is given up.
             blocks.agg({"tuples": "sum"}).collect()
     finally:
-        read.unpersist()
+        # A Spark that died of something has nothing left to give up, and what it died of is to be told.
+        with suppress(OSError):
+            read.unpersist()
     return Distributed(spark, blocks, splits_in_order.tuples, constants, splits_in_order.seen, seconds)
+
+
+@contextmanager
+def _row_by_row(spark: SparkSession) -> Iterator[None]:
+    """What is told to be kept inside is kept row by row, each of which is a block.
+
+    Java's serialisation holds on to a hundred objects (spark.serializer.objectStreamReset) in each task that writes or reads what
+    is kept: of Spark's usual batches of 4 MiB that is all of a heap of 1 GiB for two tasks, of blocks an eighth of it.
+    """
+    before = spark.conf.get(_KEPT_ROWS)
+    spark.conf.set(_KEPT_ROWS, "1")
+    try:
+        yield
+    finally:
+        spark.conf.set(_KEPT_ROWS, str(before))
+
+
+_KEPT_ROWS = "spark.sql.inMemoryColumnarStorage.batchSize"
 
 
 def _constants_of(read: DataFrame, path: str) -> tuple[Constants, ...]:
