@@ -135,7 +135,7 @@ class OnSpark:
         return Relation(found.select(*union.names, f.col("went").alias("came"), f.col("following").alias("went")), union.width)
 
     def kept(self, relation: Relation) -> Relation:
-        from pyspark import StorageLevel
+        from pyspark.storagelevel import StorageLevel
 
         # Cuts the plan too, which would double with every NOT of a query, and with it the way to make rows again that are lost with
         # an executor: where there may be others, one of them has them too.

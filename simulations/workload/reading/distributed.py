@@ -38,7 +38,7 @@ class Distributed:
 
     spark: SparkSession
     blocks: DataFrame
-    """Rows of BLOCK_SCHEMA, one for each block of tuples, kept by Spark. Tasks make chunks of them by :meth:`chunks`."""
+    """Rows of BLOCK_SCHEMA, one for each block of tuples, kept by Spark on disks. Tasks make chunks of them by :meth:`chunks`."""
     tuples: int
     constants: tuple[Constants, ...]
     seen: Seen

@@ -46,7 +46,7 @@ def read_on_spark(spark: SparkSession, path: str, *, format: str | None = None, 
 
     A path is one of this machine, and all that count must see its files there too; another file system is named by a URI.
     """
-    from pyspark import StorageLevel
+    from pyspark.storagelevel import StorageLevel
 
     with _failing(path), _row_by_row(spark):
         found = find(spark, path, format)

@@ -262,6 +262,18 @@ def test_samples_are_fetched_in_the_order_asked(spark: SparkSession, tmp_path: P
     assert [of.facts.tolist() for of in thinned.constants] == [of.facts.tolist() for of in expected.constants]
 
 
+def test_blocks_are_kept_on_disk_and_the_session_stays_as_it_was(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text(text("t.tsv", 300))
+    before = dict(spark.conf.getAll)
+
+    distributed = read_on_spark(spark, str(tmp_path / "t.tsv"))
+
+    assert (distributed.blocks.storageLevel.useDisk, distributed.blocks.storageLevel.useMemory) == (True, False)
+    # What had its usual value is now said to have it.
+    assert {name: value for name, value in spark.conf.getAll.items() if name in before} == before
+    assert spark.conf.get("spark.sql.inMemoryColumnarStorage.batchSize") == "10000"
+
+
 def test_blocks_that_were_given_up_are_read_again(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text(text("t.tsv", 300))
     distributed = read_on_spark(spark, str(tmp_path / "t.tsv"))
