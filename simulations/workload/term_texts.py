@@ -15,12 +15,13 @@ from gsg.tuples.terms import IRI, BlankNode, Symbol, Term, literal
 
 from ..errors import BadWorkload
 
-_CHARACTERS = r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/\-\u00c0-\u1fff\u3001-\ud7ff]|%[0-9A-Fa-f]{2})"
+_PLAIN = r"A-Za-z0-9._~!$&'()*+,;=:@/\-\u00c0-\u1fff\u3001-\ud7ff"
+_ESCAPED = "%[0-9A-Fa-f]{2}"
+# Possessive, since no shorter match leads to another one: so texts that are none are told in time that grows with their length.
 _IRI_TEXT = (
-    rf"[A-Za-z][A-Za-z0-9+.\-]*:(?://[A-Za-z0-9.\-]+(?=[/?#>])|(?!//)){_CHARACTERS}*"
-    rf"(?:\?(?:{_CHARACTERS}|\?)*)?(?:\#(?:{_CHARACTERS}|\?)*)?"
+    rf"[A-Za-z][A-Za-z0-9+.\-]*+:(?://[A-Za-z0-9.\-]++(?=[/?#>])|(?!//))(?:[{_PLAIN}]++|{_ESCAPED})*+"
+    rf"(?:\?(?:[{_PLAIN}?]++|{_ESCAPED})*+)?+(?:\#(?:[{_PLAIN}?]++|{_ESCAPED})*+)?+"
 )
-PLAIN_IRI = rf"<{_IRI_TEXT}>"
 """An absolute IRI without a port, a user or an address in brackets; what follows those would have to be looked at."""
 _IRI = re.compile(f"<({_IRI_TEXT})>")
 _LITERAL = re.compile(rf'"([^"\\\x00-\x1f\x7f]*)"(?:@([A-Za-z]{{1,8}}(?:-[A-Za-z0-9]{{1,8}})*)|\^\^<({_IRI_TEXT})>)?')

@@ -231,6 +231,8 @@ def _delta(spark: SparkSession, format: str, sources: list[Source], path: str) -
 
     try:
         table = spark.read.format(DELTA).load(sources[0].path)
+        # Spark Connect looks for the package no earlier than here.
+        columns = _columns(table, set(), path)
     except Exception as error:
         if "DATA_SOURCE_NOT_FOUND" not in str(error):
             raise
@@ -239,7 +241,7 @@ def _delta(spark: SparkSession, format: str, sources: list[Source], path: str) -
             "io.delta:delta-spark of its version (spark-submit --packages), or write out what the table holds as Parquet"
         ) from None
     place = [functions.lit(sources[0].path).alias(FILE), functions.spark_partition_id().cast("long").alias(START)]
-    return _reading(table.select(*_columns(table, set(), path), *place), TABLE)
+    return _reading(table.select(*columns, *place), TABLE)
 
 
 def _columns(frame: DataFrame, beside: set[str], path: str) -> list[Column]:
