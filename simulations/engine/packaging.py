@@ -13,7 +13,8 @@ from .provenance import COMMIT, PACKAGES, commit
 EXECUTORS = ("msgspec", "numpy", "pandas", "pyarrow")
 """Packages that the machines need which count: those of all experiments but ``replay``."""
 WRITERS = ("websockets",)
-"""What the machines need besides which write to peers (simulations/streams/sink); with terms of N-Triples also pyoxigraph."""
+"""What the machines need besides which write to peers (simulations/streams/sink); with terms of N-Triples
+that are no plain ones also pyoxigraph."""
 DRIVER = ("click", "matplotlib", "rich", "scipy")
 """What the machine needs besides which drives the run, and writes the report: in cluster mode one of the cluster's.
 

@@ -190,6 +190,9 @@ def test_executors_read_the_rows_of_a_stream_with_what_spark_itself_needs(tmp_pa
     maker = ColumnMaker([("x", "string")], "plain", segment_schema([("x", "string")]))
     maker.begin(("x",))
     reader._opened().append([maker.batch([1, -1], [("a",), ("b",)], datetime.now(UTC))])
+    reader.stop()
+    # Who goes on with a spool knows how far it came.
+    reader = GsgStreamReader(options, schema)
     [partition] = reader.partitions(start, start | {"position": 2})
     reader.stop()
     (tmp_path / "task").write_bytes(pickle.dumps((reader, partition)))

@@ -37,7 +37,11 @@ print(*sorted(used - set(sys.stdlib_module_names)))
 """
 
 
-@pytest.mark.parametrize(("text", "more"), [("kitchen", set[str]()), ("<x:kitchen>", {"pyoxigraph"})], ids=["symbol", "iri"])
+@pytest.mark.parametrize(
+    ("text", "more"),
+    [("kitchen", set[str]()), ("<x:kitchen>", set[str]()), ('"the \\"kitchen\\""', {"pyoxigraph"})],
+    ids=["symbol", "iri", "escapes"],
+)
 def test_writing_needs_what_is_named_and_nothing_else(text: str, more: set[str]) -> None:
     with LoopbackPeer() as peer:
         # -S: nothing that this installation imports by itself.
