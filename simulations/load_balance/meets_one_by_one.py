@@ -205,12 +205,10 @@ def check_meetings(plan: Plan, workload: Workload, subscriptions: Subscriptions)
     """Whether tuples meet the subscriptions that they match: a sample of tuples, and of the subscriptions that these match."""
     sample = workload.at(sampled(workload.tuples, SAMPLE_TUPLES))
     looked_at = np.arange(0, len(subscriptions), 1 if subscriptions.bounds is None else -(-len(subscriptions) // SAMPLE_BOUNDED))
-    tuples, numbers = matching(sample, subscriptions.only(looked_at), workload)
-    numbers = looked_at[numbers]
     # One pair of each subscription: those that match nearly everything would leave no room for others.
-    numbers, firsts = np.unique(numbers, return_index=True)
+    tuples, numbers = first_matching(sample, subscriptions.only(looked_at), workload)
     chosen = np.unique(np.linspace(0, len(numbers) - 1, min(SAMPLE_PAIRS, len(numbers))).astype(np.int64))
-    tuples, numbers = tuples[firsts[chosen]], numbers[chosen]
+    tuples, numbers = tuples[chosen], looked_at[numbers[chosen]]
     met = lost = 0
     for meeting in OneByOne(plan, workload, subscriptions).meetings(sample, tuples, numbers):
         lost += meeting.lost
@@ -225,14 +223,8 @@ def sampled(tuples: int, most: int) -> Whole:
 
 def matching(sample: Chunk, subscriptions: Subscriptions, workload: Workload) -> tuple[Whole, Whole]:
     """The pairs of a tuple and a subscription that it matches, by their numbers."""
-    given = subscriptions.given
-    shapes = np.unique(given, axis=1).T
     pairs: list[tuple[Whole, Whole]] = []
-    for shape in shapes:
-        mine = np.flatnonzero((shape == given.T).all(axis=1))
-        # Draws belong to what a template gives, so a tuple that is cut to the same shape has the draw of what it matches.
-        wanted = _draws([subscriptions.codes[position, mine] for position in range(ARITY)], shape.tolist(), workload)
-        held = _draws(sample.codes, shape.tolist(), workload)
+    for mine, wanted, held in _by_shape(sample, subscriptions, workload):
         order = np.argsort(wanted, kind="stable")
         begin = np.searchsorted(wanted[order], held)
         count = np.searchsorted(wanted[order], held, side="right") - begin
@@ -246,6 +238,35 @@ def matching(sample: Chunk, subscriptions: Subscriptions, workload: Workload) ->
         held = (low <= values) & (values <= high)
         found, asking = found[held], asking[held]
     return found, asking
+
+
+def first_matching(sample: Chunk, subscriptions: Subscriptions, workload: Workload) -> tuple[Whole, Whole]:
+    """The subscriptions that any tuple matches, in order, and before them the first tuple that does, by their numbers."""
+    if subscriptions.bounds is not None:
+        tuples, numbers = matching(sample, subscriptions, workload)
+        numbers, firsts = np.unique(numbers, return_index=True)
+        return tuples[firsts], numbers
+    firsts = np.full(len(subscriptions), -1, dtype=np.int64)
+    for mine, wanted, held in _by_shape(sample, subscriptions, workload):
+        order = np.argsort(held, kind="stable")
+        place = np.minimum(np.searchsorted(held[order], wanted), len(held) - 1)
+        firsts[mine] = np.where(held[order[place]] == wanted, order[place], -1)
+    numbers = np.flatnonzero(firsts >= 0)
+    return firsts[numbers], numbers
+
+
+def _by_shape(sample: Chunk, subscriptions: Subscriptions, workload: Workload) -> Iterator[tuple[Whole, Words, Words]]:
+    """The numbers of subscriptions that give constants in the same positions, and 64 bits of each of these and of each tuple.
+
+    They belong to what a template gives, so a tuple that is cut to the same positions has the bits of what it matches.
+    """
+    given = subscriptions.given
+    shape_of = np.ravel_multi_index(tuple(given.astype(np.int64)), (2,) * ARITY)
+    for number in np.flatnonzero(np.bincount(shape_of)):
+        mine = np.flatnonzero(shape_of == number)
+        shape = given[:, mine[0]].tolist()
+        wanted = _draws([subscriptions.codes[position, mine] for position in range(ARITY)], shape, workload)
+        yield mine, wanted, _draws(sample.codes, shape, workload)
 
 
 def _bytes(key: np.uint64) -> bytes:

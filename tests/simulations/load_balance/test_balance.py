@@ -18,7 +18,7 @@ from simulations.errors import BadParameter, JobFailed
 from simulations.load_balance import plan as plan_module
 from simulations.load_balance.balance import InOneThread, OnSpark, peers_table, run, usual_cut
 from simulations.load_balance.counted_tuples import Counts, SortedKeys, packed, unpacked
-from simulations.load_balance.meets_one_by_one import OneByOne, check_meetings, matching
+from simulations.load_balance.meets_one_by_one import OneByOne, check_meetings, first_matching, matching
 from simulations.load_balance.peer_loads import loads_in
 from simulations.load_balance.peers import Peers, regions
 from simulations.load_balance.plan import Plan, expanded, make_plan
@@ -102,6 +102,18 @@ def test_pairs_that_match_are_all_found() -> None:
         if all(code in (-1, there) for code, there in zip(wanted, row, strict=True))
     }
     assert found == expected
+
+
+def test_the_first_tuple_that_matches_is_found_of_each_subscription() -> None:
+    chunk = TUPLES.chunk(0, 50)
+
+    tuples, numbers = first_matching(chunk, SUBSCRIPTIONS, TUPLES)
+
+    expected: dict[int, int] = {}
+    for number, subscription in sorted(zip(*(column.tolist() for column in matching(chunk, SUBSCRIPTIONS, TUPLES)), strict=True)):
+        expected.setdefault(subscription, number)
+    assert numbers.tolist() == sorted(expected)
+    assert dict(zip(numbers.tolist(), tuples.tolist(), strict=True)) == expected
 
 
 def test_a_subscription_without_constants_is_everywhere_and_met_once() -> None:
