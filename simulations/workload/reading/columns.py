@@ -48,25 +48,28 @@ class Rows(NamedTuple):
 
 
 class _Made:
-    """Tuples that are put together one by one."""
+    """Tuples that are put together one by one: column by column, so that Python's collector has no rows to walk through."""
 
     def __init__(self) -> None:
-        self.items: list[Sequence[object]] = []
+        self.columns: tuple[list[object], ...] = tuple([] for _ in range(ARITY))
         self.lines: list[int] = []
         self.complaints: list[Complaint] = []
         self.graphs = 0
+        self._add_subject, self._add_predicate, self._add_object = (column.append for column in self.columns)
 
     def take(self, line: int, items: Sequence[object]) -> None:
         """One tuple more, or a complaint where it is one of another length."""
         if len(items) == ARITY:
-            self.items.append(items)
-            self.lines.append(line)
+            self.take_fields(line, items)
         else:
             self.complain(line, wrong_length(len(items)))
 
     def take_fields(self, line: int, fields: Sequence[object]) -> None:
         """One tuple more, of the right length."""
-        self.items.append(fields)
+        subject, predicate, thing = fields
+        self._add_subject(subject)
+        self._add_predicate(predicate)
+        self._add_object(thing)
         self.lines.append(line)
 
     def complain(self, line: int, problem: str) -> None:
@@ -90,8 +93,7 @@ class _Made:
 
     def rows(self) -> Rows:
         """All of them."""
-        columns = tuple(map(list, zip(*self.items, strict=True))) if self.items else ([],) * ARITY
-        return Rows(columns, np.array(self.lines, dtype=np.int64), self.complaints, self.graphs)
+        return Rows(self.columns, np.array(self.lines, dtype=np.int64), self.complaints, self.graphs)
 
 
 def wrong_length(items: int) -> str:
@@ -205,21 +207,22 @@ def _texts_of(lines: Sequence[bytes]) -> list[str] | None:
 
 def rows_of_csv(stream: io.BufferedReader[Any], beside: Beside) -> Iterator[Rows]:  # Any: what is buffered
     """A file of comma separated values, which is closed at the end. Raises UnicodeDecodeError and csv.Error."""
-    rows = named_rows_of_csv(stream, beside)
-    while batch := list(islice(rows, BATCH)):
-        made = _Made()
-        names = batch[0][1]
-        places = _places_among(names)
-        for line, _, row in batch:
-            if places and len(row) == len(names):
-                # An empty field says nothing.
-                made.take_fields(line, [row[place] or None for place in places])
-                continue
+    made, places, first_names = _Made(), list[int](), list[str]()
+    for line, names, row in named_rows_of_csv(stream, beside):
+        if names is not first_names:
+            first_names, places = names, _places_among(names)
+        if places and len(row) == len(names):
+            # An empty field says nothing.
+            made.take_fields(line, [row[place] or None for place in places])
+        else:
             try:
                 made.take(line, of_csv(by_name(names, row) if names else row, beside).items)
             except ValueError as error:
                 made.complain(line, str(error))
-        yield made.rows()
+        if len(made.lines) + len(made.complaints) == BATCH:
+            yield made.rows()
+            made = _Made()
+    yield made.rows()
 
 
 def _places_among(names: Sequence[str]) -> list[int]:
@@ -288,7 +291,7 @@ def rows_of_document(stream: IO[bytes], format: str, *, name: str, base: str) ->
                 made.take_terms(0, items)
             made.complaints += [(mistake.line, mistake.problem) for mistake in mistakes]
             mistakes.clear()
-            if not made.items and not made.complaints:
+            if not made.lines and not made.complaints:
                 return
             yield made.rows()
     except GsgError as error:
