@@ -39,6 +39,8 @@ FOLD_BYTES = 16 * 1024**2
 most, however long the stream is, and what a folder has of them is bounded by its answer."""
 FOLD_FILES = 256
 """Or when there are so many of them."""
+LOOK_S = 0.05
+"""How often a lock that another process has is tried again, until LOCK_S have passed."""
 LOCK_S = 15.0
 """How long to wait for the process that has the spool: that of a query which was stopped takes a moment to end."""
 
@@ -235,7 +237,8 @@ class Spool:
                     raise BadSpool(
                         f"the spool {self.folder} is in use by another query, or twice by this one; expected one for each stream"
                     ) from None
-                time.sleep(0.05)
+                # flock knows no time limit of its own, and who was killed a moment ago lets go when the system has cleared it away.
+                time.sleep(LOOK_S)
 
     def _identify(self) -> None:
         path = self.folder / "spool.json"
