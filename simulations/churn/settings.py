@@ -17,7 +17,7 @@ from ..load_balance.meeting_sample import MeetingSample, sample_meetings
 from ..load_balance.plan import check as check_strategy
 from ..load_balance.plan import peer_ids
 from ..load_balance.strategies import Strategy, parse
-from ..workload.workload import ARITY, COMMON_MIX, POSITIONS, Synthetic, check_subscriptions, parse_mix
+from ..workload.workload import COMMON_MIX, POSITIONS, Synthetic, check_subscriptions, parse_mix, three_of
 
 Columns = list[tuple[str, str, Callable[["Setting"], str]]]
 
@@ -73,7 +73,9 @@ class MeetingRequest:
         """With what is usual in the place of what was not said, and each thing once and by one name."""
         return replace(
             self,
-            zipf=tuple(dict.fromkeys(",".join(f"{each:g}" for each in parse_exponents(text)) for text in self.zipf or (ZIPF,))),
+            zipf=tuple(
+                dict.fromkeys(",".join(f"{each:g}" for each in three_of(text, "--zipf", float)) for text in self.zipf or (ZIPF,))
+            ),
             mix=tuple(dict.fromkeys(str(parse_mix(text)) for text in self.mix)) or (str(COMMON_MIX),),
             strategies=tuple(dict.fromkeys(parse(name).name for name in self.strategies or ("rarest",))),
         )
@@ -90,16 +92,7 @@ class MeetingRequest:
 
     def workload(self, zipf: str) -> Synthetic:
         """The tuples by one choice of exponents."""
-        return Synthetic(self.tuples, usual_distinct(max(1, self.tuples)), parse_exponents(zipf), self.seed)
-
-
-def parse_exponents(text: str) -> tuple[float, float, float]:
-    """Zipf's exponents of subjects, predicates and objects. Raises BadParameter."""
-    try:
-        subject, predicate, object_ = map(float, text.split(","))
-    except ValueError:
-        raise BadParameter(f"--zipf {text!r}; expected {ARITY} numbers between commas, such as {ZIPF}") from None
-    return subject, predicate, object_
+        return Synthetic(self.tuples, usual_distinct(max(1, self.tuples)), three_of(zipf, "--zipf", float), self.seed)
 
 
 def check_meetings(request: MeetingRequest) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from ..engine.html_page import write_page
 from ..engine.provenance import Provenance, made_by
@@ -26,6 +25,7 @@ from ..workload.workload import (
     Workload,
     check_subscriptions,
     parse_mix,
+    three_of,
 )
 from .balance import PEERS_FOLDER, Engine, InOneThread, Outcome, run
 from .capacities import parse_capacities
@@ -34,8 +34,6 @@ from .plan import check, make_plan
 from .report import Growth, report
 from .seeds import OverSeeds, check_seeds, figures_of
 from .strategies import STANDARD, Strategy, parse
-
-Number = TypeVar("Number", int, float)
 
 TUPLES = 1_000_000
 ZIPF = "0.5,1,1"
@@ -222,8 +220,8 @@ def workload_of(request: BalanceRequest, engine: Engine) -> tuple[Workload, list
     hours = HOURS if request.hours is None else request.hours
     if request.events is None:
         tuples = TUPLES if request.tuples is None else request.tuples
-        distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
-        zipf = _three(request.zipf or ZIPF, "--zipf", float)
+        distinct = three_of(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
+        zipf = three_of(request.zipf or ZIPF, "--zipf", float)
         if request.drift is not None:
             Drift(request.drift, hours * 3600)
         if request.values not in ("", SCATTERED, BY_RANK):
@@ -310,11 +308,3 @@ def described(workload: Workload, mix: Mix) -> dict[str, object]:
         "mix": str(mix),
         "constants": {name: len(known.keys) for name, known in zip(POSITIONS, workload.constants, strict=True)},
     }
-
-
-def _three(text: str, option: str, number: type[Number]) -> tuple[Number, Number, Number]:
-    try:
-        one, two, three = map(number, text.split(","))
-    except ValueError:
-        raise BadParameter(f"{option} {text!r}; expected three numbers between commas, for {', '.join(POSITIONS)}") from None
-    return one, two, three

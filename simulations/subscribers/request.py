@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from gsg.placement.rules import Anchor
 from gsg.rendezvous.fan_out.parts import MOST_DIRECT, PARTS
@@ -15,7 +15,7 @@ from ..engine.sweep import check_cases
 from ..errors import BadParameter, check_range
 from ..load_balance.experiments import ZIPF, usual_distinct
 from ..load_balance.seeds import check_seeds
-from ..workload.workload import COMMON_MIX, POSITIONS, WIDTH, Mix, Synthetic, Workload, check_subscriptions, parse_mix
+from ..workload.workload import COMMON_MIX, POSITIONS, WIDTH, Mix, Synthetic, Workload, check_subscriptions, parse_mix, three_of
 from .dates import DAYS, EPOCHS_H, RANGES, Dates, parse_ranges
 from .frames import TERM_BYTES, Frames, Kind, frames_of
 from .join_shapes import Shape
@@ -25,8 +25,6 @@ from .latency import LINK_MS, Links
 from .memories import KEPT
 from .notifications import check
 from .slow_readers import ASK_S, PAUSE, READERS, SPEEDS, Reading
-
-Number = TypeVar("Number", int, float)
 
 PEERS, TUPLES, SUBSCRIPTIONS, HOURS = 1_000, 1_000_000, 10_000, 24.0
 """Where nobody says."""
@@ -201,8 +199,8 @@ def _workload(request: SubscribersRequest) -> tuple[Workload, str]:
         raise BadParameter(f"tuples within {hours:g} h; expected more than 0")
     if request.events is None:
         tuples = TUPLES if request.tuples is None else request.tuples
-        distinct = _three(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
-        return Synthetic(tuples, distinct, _three(request.zipf or ZIPF, "--zipf", float), request.seed, hours * 3600), ""
+        distinct = three_of(request.distinct, "--distinct", int) if request.distinct else usual_distinct(tuples)
+        return Synthetic(tuples, distinct, three_of(request.zipf or ZIPF, "--zipf", float), request.seed, hours * 3600), ""
     if Part.JOINS in request.parts:
         raise BadParameter(
             "--part joins is for synthetic tuples: of a file objects are not known as subjects; leave one of them out"
@@ -221,11 +219,3 @@ def _choice(text: str, known: type[StrEnum], option: str) -> Any:  # Any: a memb
         return known(text)
     except ValueError:
         raise BadParameter(f"{option} {text!r}; expected {', '.join(known)}") from None
-
-
-def _three(text: str, option: str, number: type[Number]) -> tuple[Number, Number, Number]:
-    try:
-        one, two, three = map(number, text.split(","))
-    except ValueError:
-        raise BadParameter(f"{option} {text!r}; expected three numbers between commas, for {', '.join(POSITIONS)}") from None
-    return one, two, three

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
-from typing import Protocol, Self, TypeAlias
+from typing import Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from ..engine.randomness import Stream, Words, fraction_of
 from ..errors import BadParameter, check_range
 from .unsteady import Adversary, Drift
 from .zipf import Zipf
+
+Number = TypeVar("Number", int, float)
 
 ARITY = 3
 POSITIONS = ("subject", "predicate", "object")
@@ -384,6 +386,15 @@ def subscriptions_to(workload: Workload, count: int, mix: Mix, seed: int) -> Sub
         )
     codes = np.array(workload.at(Stream(seed, "interest").below(workload.tuples, 0, count)).codes, dtype=np.int64)
     return Subscriptions(np.where(mix.given(count, seed), codes, -1))
+
+
+def three_of(text: str, option: str, number: type[Number]) -> tuple[Number, Number, Number]:
+    """The numbers of an option that has one for each position. Raises BadParameter."""
+    try:
+        one, two, three = map(number, text.split(","))
+    except ValueError:
+        raise BadParameter(f"{option} {text!r}; expected three numbers between commas, for {', '.join(POSITIONS)}") from None
+    return one, two, three
 
 
 def check_subscriptions(count: int) -> None:

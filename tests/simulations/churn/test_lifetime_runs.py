@@ -132,7 +132,7 @@ def test_usual_numbers_of_holders_are_those_that_can_be(peers: int, expected: tu
         ({"shape": 2.0, "lifetimes": ("exponential",)}, "--shape 2 is of no matter to exponential lifetimes; leave it out"),
         ({"shape": 1.0, "lifetimes": ("pareto",)}, "a Pareto shape of 1; expected more than 1"),
         ({"replicas": (81,)}, "81 holders of a key among 80 peers; expected 1 to 64"),
-        ({"zipf": ("1,2",)}, "--zipf '1,2'; expected 3 numbers between commas, such as 0.5,1,1"),
+        ({"zipf": ("1,2",)}, "--zipf '1,2'; expected three numbers between commas, for subject, predicate, object"),
         ({"zipf": ("1,2,-1",)}, "a Zipf exponent of -1; expected 0"),
         ({"strategies": ("demand",)}, "churn has no 'demand'"),
         ({"runs": 1_000, "graceful": (0.1, 0.5)}, "12000 runs; expected 10000 at most"),

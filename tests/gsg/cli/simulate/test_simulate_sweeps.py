@@ -123,7 +123,7 @@ def test_spark_and_one_thread_say_the_same(experiment: str, tmp_path: Path, monk
         ("churn", ("--epochs", "0"), "0 epochs; expected 1 to"),
         ("churn", ("--runs", "0"), "0 runs; expected 1 to"),
         ("churn", ("--peers", "60,x"), "--peers '60,x'; expected whole numbers between commas"),
-        ("churn", ("--zipf", "1"), "--zipf '1'; expected 3 numbers between commas, such as 0.5,1,1"),
+        ("churn", ("--zipf", "1"), "--zipf '1'; expected three numbers between commas, for subject, predicate, object"),
         (
             "churn --lifetimes",
             ("--lifetimes", "weibull,uniform"),
