@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import builtins
 import logging
-import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
 from typing import Any
 
@@ -107,15 +107,45 @@ async def test_the_service_has_a_name(named: str, expected: str, monkeypatch: py
         assert provider.resource.attributes["service.name"] == expected
 
 
+@pytest.fixture
+def hanging_collector() -> Iterator[str]:
+    """The URL of one that answers nobody until the test has ended.
+
+    It answers then: a thread of the SDK that was left to try again would draw its pauses from `random` under other tests.
+    """
+    ended, before = threading.Event(), set(threading.enumerate())
+
+    class Hang(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            ended.wait()
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hang) as collector:
+        serving = threading.Thread(target=collector.serve_forever)
+        serving.start()
+        yield f"http://127.0.0.1:{collector.server_port}"
+        ended.set()
+        for left in set(threading.enumerate()) - before - {serving}:
+            left.join()
+        collector.shutdown()
+        serving.join()
+
+
 async def test_a_collector_that_hangs_does_not_hold_a_peer_that_stops(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    hanging_collector: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as collector:  # takes connections, and never answers
-        monkeypatch.setenv(ENDPOINT, f"http://127.0.0.1:{collector.getsockname()[1]}")
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
-        async with asyncio.timeout(60), exported_spans(True, flush_s=0.2) as provider:
-            assert provider is not None
-            provider.get_tracer("test").start_span("hangs").end()
+    monkeypatch.setenv(ENDPOINT, hanging_collector)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "600")
+
+    async with asyncio.timeout(60), exported_spans(True, flush_s=0.2) as provider:
+        assert provider is not None
+        provider.get_tracer("test").start_span("hangs").end()
 
     assert "the collector of spans has not answered within 0.2 s: the last spans are lost" in caplog.text
 
