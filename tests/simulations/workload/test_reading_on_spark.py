@@ -70,7 +70,7 @@ LINES: dict[str, Callable[[int], str]] = {
         "\n",
     )[0 if n % 30 else n // 30 % 5],
     "t.nt": lambda n: (
-        f'<x:s{n % 37}> <x:p{n % 3}> "{n % 11}"@en .\n'
+        (f'<x:s{n % 37}> <x:p{n % 3}> "{n % 11}"@en .\n' if n % 4 else f"_:b{n % 7} <x:p> _:c.{n % 5} .\n")
         if n % 50
         else ("# comment\n", "<x:s> <x:p> .\n", "<x:s> <no> <x:o> .\n")[n % 3]
     ),

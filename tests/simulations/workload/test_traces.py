@@ -18,6 +18,7 @@ from gsg.monitoring.trace_recorder import Parts, Recorder
 from gsg.tuples.terms import Symbol, Variable
 from gsg.wire.messages import Test as ConditionTest
 from simulations.errors import BadWorkload
+from simulations.workload import trace_rows
 from simulations.workload.anchors_in_order import Step, changes_of, rarest_in_order
 from simulations.workload.traces import read_trace
 
@@ -164,8 +165,17 @@ def test_parquet_of_something_else_is_one_clear_line(tmp_path: Path) -> None:
 
     parquet.write_table(pyarrow.table({"peer": ["x"]}), tmp_path / "x.parquet")
 
-    with pytest.raises(BadWorkload, match=r"cannot read .*x\.parquet: it has no column 'at_us', which a trace has"):
+    with pytest.raises(BadWorkload, match=r"cannot read .*x\.parquet: it has no column 'at_us', which a trace of this version has"):
         read_trace(tmp_path)
+
+
+@pytest.mark.parametrize("limit", ["MAX_ROWS", "MAX_BYTES"])
+def test_more_of_a_trace_than_the_driver_holds_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    folder = write(*(published(number, f"s{number}", P, number) for number in range(4)))
+    monkeypatch.setattr(trace_rows, limit, 3)
+
+    with pytest.raises(BadWorkload, match=r"rows of publishers, or .* bytes of them, and one process reads all of it here"):
+        read_trace(folder)
 
 
 def test_a_trace_whose_text_is_none_is_one_clear_line(write: Write) -> None:
