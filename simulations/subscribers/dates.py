@@ -58,7 +58,7 @@ class Dates:
             raise BadParameter(f"tuples of {self.days:g} days; expected more than 0")
         for epoch in self.epochs_h:
             if not hours / MAX_EPOCHS <= epoch <= hours:
-                raise BadParameter(f"epochs of {epoch:g} h in {self.days:g} days; expected {hours / MAX_EPOCHS:g} to {hours:g}")
+                raise BadParameter(f"epochs of {epoch:g} h in {self.days:g} days; expected {hours / MAX_EPOCHS:g} to {hours:g} h")
 
 
 def parse_ranges(text: str) -> tuple[tuple[float, float], ...]:

@@ -93,8 +93,9 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Raises BadParameter for what no reader does."""
-        if not self.speeds or min(self.speeds) <= 0:
-            raise BadParameter(f"speeds of readers {self.speeds}; expected numbers above 0")
+        for speed in self.speeds:
+            if not 0 < speed < float("inf"):
+                raise BadParameter(f"a reader's speed of {speed:g}; expected a number above 0, in times of what comes in the mean")
         if not 0 <= self.pause < 1:
             raise BadParameter(f"readers stand still for {self.pause:g} of the time; expected 0 or more, and less than 1")
         if not 0 < self.ask_s < float("inf"):

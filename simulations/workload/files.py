@@ -74,7 +74,7 @@ def read(path: str | Path, *, format: str | None = None, seconds: float = DAY_S,
 
 def _check_size(path: str | Path, tuples: _Columns, known: Dictionaries) -> None:
     """Raises BadWorkload for more than this process holds."""
-    constants = dict(zip(POSITIONS, map(len, known), strict=True))
+    constants = {name: each.size for name, each in zip(POSITIONS, known, strict=True)}
     most = max(constants, key=constants.__getitem__)
     if len(tuples) > MAX_READ_TUPLES:
         problem = f"more than {MAX_READ_TUPLES:,} tuples"

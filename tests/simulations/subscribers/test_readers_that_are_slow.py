@@ -108,11 +108,12 @@ def test_slow_readers_wait_longer_and_all_policies_are_told_apart() -> None:
 @pytest.mark.parametrize(
     ("reading", "said"),
     [
-        ({"speeds": (0.0, 1.0)}, "speeds of readers"),
+        ({"speeds": (1.0, 0.0)}, "a reader's speed of 0; expected a number above 0"),
+        ({"speeds": (float("nan"),)}, "a reader's speed of nan"),
         ({"pause": 1.0}, "stand still for 1 of the time"),
         ({"ask_s": 0.0}, "asks every 0 s"),
     ],
-    ids=["speed", "pause", "ask"],
+    ids=["speed", "no number", "pause", "ask"],
 )
 def test_readers_that_nobody_is_are_refused(reading: dict[str, float], said: str) -> None:
     with pytest.raises(BadParameter, match=said):

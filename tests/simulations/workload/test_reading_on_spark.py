@@ -238,7 +238,7 @@ def test_what_cannot_be_read_is_one_clear_line(spark: SparkSession, tmp_path: Pa
     ("text", "told"),
     [
         (
-            'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "x.py", line 2, in <module>\n'
+            'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "x.py", line 2\n'
             "    import msgspec\nModuleNotFoundError: No module named 'msgspec'\n\tat org.apache.Some.method(Some.scala)\n",
             ("", "ModuleNotFoundError: No module named 'msgspec', in a worker of Python's"),
         ),
