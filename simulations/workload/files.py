@@ -27,8 +27,9 @@ from .reading.seen import Seen
 from .sources import OF_TUPLES, partition_of, sources_of
 from .workload import ARITY, DAY_S, POSITIONS, Constants, Recorded
 
-MAX_READ_TUPLES = 100_000_000
-"""Tuples that this process reads and holds, 12 bytes of each, and twice that while all are put together: 2.4 GB."""
+MAX_READ_TUPLES = 1 << 25
+"""Tuples that this process reads and holds, 12 bytes of each, 400 MB: twice that while all are put together, and once more in each
+process that they are sent to (subscribers)."""
 MAX_READ_CONSTANTS = 1 << 24
 """Distinct constants of one position that it holds, by their keys and the hashes of their texts: some 60 bytes of each, 1 GB."""
 

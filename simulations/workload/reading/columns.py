@@ -133,14 +133,14 @@ def rows_of_json(lines: Sequence[bytes], first: int, beside: Beside, _: str) -> 
 
 def rows_of_triples(lines: Sequence[bytes], first: int, _: Beside, base: str) -> Rows:
     """Lines of N-Triples. ``base`` is the IRI of their file, to which blank nodes belong."""
-    made, nodes = _Made(), BlankNodes(base)
+    made, suffix = _Made(), _suffix_of(base)
     for number, text in enumerate(_texts_of(lines) or [""] * len(lines), first):
         begin, end = text[:1], text[-2:]
         fields: Sequence[str] | None = text[:-2].split(" ", 2) if end == " ." and begin in _NODE_BEGINS else None
         if fields is not None and (len(fields) != ARITY or not _looks_like_terms(*fields)):
             fields = None
         elif fields is not None and (begin == "_" or fields[2][:1] == "_"):
-            fields = _named(fields, nodes)
+            fields = _named(fields, suffix)
         if fields is not None:
             made.take_fields(number, fields)
         else:
@@ -150,14 +150,14 @@ def rows_of_triples(lines: Sequence[bytes], first: int, _: Beside, base: str) ->
 
 def rows_of_quads(lines: Sequence[bytes], first: int, _: Beside, base: str) -> Rows:
     """Lines of N-Quads; a graph must be a term, and is left out. ``base`` is as for N-Triples."""
-    made, nodes = _Made(), BlankNodes(base)
+    made, suffix = _Made(), _suffix_of(base)
     graphs: dict[str, bool] = {}
     for number, text in enumerate(_texts_of(lines) or [""] * len(lines), first):
         found = _QUAD.fullmatch(text)
         graph = None if found is None else found[4]
         if graph is not None and graph not in graphs:
             graphs[graph] = _is_term(graph)
-        fields = None if found is None or (graph is not None and not graphs[graph]) else _named(found.groups()[:ARITY], nodes)
+        fields = None if found is None or (graph is not None and not graphs[graph]) else _named(found.groups()[:ARITY], suffix)
         if fields is None:
             made.parse(number, lines[number - first], "nq", base)
         else:
@@ -187,17 +187,17 @@ def _looks_like_terms(subject: str, predicate: str, thing: str) -> bool:
 _OBJECT_BEGINS = frozenset('<_"')
 
 
-def _named(fields: Sequence[str], nodes: BlankNodes) -> Sequence[str] | None:
+def _suffix_of(base: str) -> str:
+    """What stands behind the labels of a file."""
+    return BlankNodes(base).labelled("b").label.removeprefix("b")
+
+
+def _named(fields: Sequence[str], suffix: str) -> Sequence[str] | None:
     """Fields whose blank nodes are those of their file; None where a label is to be looked at by the parser."""
-    named = []
     for field in fields:
-        if field[:1] == "_":
-            label = PLAIN_BLANK.fullmatch(field)
-            if label is None:
-                return None
-            field = f"_:{nodes.labelled(label[1]).label}"
-        named.append(field)
-    return named
+        if field[:1] == "_" and PLAIN_BLANK.fullmatch(field) is None:
+            return None
+    return [field + suffix if field[:1] == "_" else field for field in fields]
 
 
 def _is_term(text: str) -> bool:
