@@ -275,8 +275,11 @@ def _numbers(column: NDArray[Any]) -> pyarrow.Array:  # Any: whole numbers, or f
 
 def _rows_of_lists(tuples: pyarrow.Array, lines: NDArray[np.int64]) -> Rows:
     """Rows with an array of three in one column."""
+    import pyarrow
     from pyarrow import compute, types
 
+    if types.is_fixed_size_list(tuples.type):
+        tuples = tuples.cast(pyarrow.list_(tuples.type.value_type))
     if not (types.is_list(tuples.type) or types.is_large_list(tuples.type)):
         wrong = [f"a tuple that is no array but {value!r:.60}" for value in tuples.to_pylist()]
         return Rows(([],) * ARITY, lines[:0], list(zip(lines.tolist(), wrong, strict=True)))

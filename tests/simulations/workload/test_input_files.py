@@ -68,7 +68,7 @@ def test_a_name_of_a_table_is_the_same_node_in_all_files(tmp_path: Path) -> None
     assert len(set(rows(tmp_path))) == 1
 
 
-@pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz"])
+@pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz", "T.TSV"])
 def test_tab_separated(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, 'Q1\tP2\tQ3\n\n<a:s>\tP2\t"two words"\r\n')
 
@@ -111,6 +111,15 @@ MALFORMED = {
     "t.tsv": (b"a\tb\tc\na\tb\n\xff\tb\tc\na\t\tc\na\tb\t<open\nd\te\tf\n", 4, "t.tsv line 2: 2 fields between tabs; expected 3"),
     "t.jsonl": ('["a", "b", "c"]\n[1,\n{"s": 1}\n[1]\n["a", "b", []]\n["a", "b", "d"]\n', 4, "t.jsonl line 2: "),
 }
+
+
+@pytest.mark.parametrize("kind", [pyarrow.list_(pyarrow.string()), pyarrow.list_(pyarrow.string(), 3)], ids=["list", "of three"])
+def test_tuples_in_one_column_of_parquet(tmp_path: Path, kind: pyarrow.DataType) -> None:
+    tuples = pyarrow.array([["a", "b", "c"], None, ["d", "e", "f"]], kind)
+    parquet.write_table(pyarrow.table({"tuple": tuples}), tmp_path / "t.parquet")
+
+    assert [[str(term) for term in row] for row in rows(tmp_path / "t.parquet")] == [["a", "b", "c"], ["d", "e", "f"]]
+    assert read(tmp_path / "t.parquet").seen.malformed == 1
 
 
 @pytest.mark.parametrize("name", MALFORMED)
