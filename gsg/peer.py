@@ -160,6 +160,7 @@ class Peer:
         self._open = True
         try:
             await self._disk.begin_life(self._membership.id, life)
+            await parts.publisher.keyed.read()
             self._start_task(self._disk.run(), self._disk.work)
             self._start_task(parts.handover.run(), "handover")
             parts.begin_trace()
@@ -270,15 +271,16 @@ class Peer:
         """Make tuples untrue: those for everybody, or those for an audience; returns how many were true. Raises as above."""
         return await self._calls.facts(-1, tuples, audience_of(audience))
 
-    async def notify(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> None:
-        """Events, in order: each joins with the facts of its moment wherever somebody subscribed. The rest as in :meth:`insert`."""
-        await self._calls.events(tuples, audience_of(audience))
+    async def notify(
+        self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None, key: str | None = None
+    ) -> None:
+        """Events, in order: each joins with the facts of its moment wherever somebody subscribed. ``key`` names these, 1,000 at most:
+        they are not told again when they come again under it (docs/delivery.md, Events with keys). The rest as in :meth:`insert`."""
+        await self._calls.events(tuples, audience_of(audience), key=key)
 
     async def run(self, script: str) -> list[LiveSubscription]:
-        """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order.
-
-        Raises BadText or BadQuery, and applies nothing, when any part of the script is wrong.
-        """
+        """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order. Raises BadText or
+        BadQuery, and applies nothing, when any part of the script is wrong."""
         made, verbs = [], {Insert: self.insert, Delete: self.retract, Notify: self.notify}
         for block in await read_script(script):
             if isinstance(block, Subscribe):

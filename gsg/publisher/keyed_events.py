@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class KeyedEvents:
-    """The keys of one peer. ``folder`` is its data directory, read when the first key comes; None for a peer without one."""
+    """The keys of one peer. ``folder`` is its data directory; None for a peer without one."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._keys = EventKeys()
@@ -44,7 +44,7 @@ class KeyedEvents:
         Raises LocalError where the key names other events, Refused where the key could not be kept: the events were told then.
         """
         if not self._is_read:
-            await self._read()
+            await self._read_or_refuse()
         name = asked.owner, asked.key
         while (other := self._under_way.get(name)) is not None:
             await other.wait()
@@ -59,7 +59,15 @@ class KeyedEvents:
             done.set()
         return count
 
-    async def _read(self) -> None:
+    async def read(self) -> None:
+        """Read what is on disk, as the peer starts: nobody who comes with a key is to wait for it. What cannot be read is logged,
+        and tried again with each key that comes."""
+        try:
+            await self._read_or_refuse()
+        except Refused as refused:
+            log.error("%s, until it can be read", refused)
+
+    async def _read_or_refuse(self) -> None:
         async with self._reading:
             if self._is_read or self._file is None:
                 return

@@ -14,11 +14,11 @@ import gsg.publisher.keyed_events as keyed_module
 from gsg import LocalError, Refused
 from gsg.publisher.keyed_events import KeyedEvents
 from gsg.storage.disk.event_keys_file import EventKeysFile
-from gsg.storage.event_keys import KeyRecord, record_of
+from gsg.storage.event_keys import EventsHash, KeyRecord, record_of
 
 
 def asked(key: str, *events: int) -> KeyRecord:
-    return record_of("", key, [(number,) for number in events or (1,)], None, 0)
+    return record_of("", key, EventsHash((number,) for number in events or (1,)), None, 0)
 
 
 class Teller:

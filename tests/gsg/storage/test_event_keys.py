@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 import gsg.storage.event_keys as keys_module
 from gsg import LocalError, Symbol
-from gsg.storage.event_keys import KEPT_S, RECORD_BYTES, EventKeys, KeyRecord, record_of
+from gsg.storage.event_keys import KEPT_S, RECORD_BYTES, EventKeys, EventsHash, KeyRecord, record_of
 from gsg.tuples.terms import Tuple
 
 BELL: list[Tuple] = [("bell", Symbol("rang"))]
 
 
 def asked(key: str, owner: str = "", at_s: float = 0, events: list[Tuple] = BELL) -> KeyRecord:
-    return record_of(owner, key, events, None, at_s)
+    return record_of(owner, key, EventsHash(events), None, at_s)
 
 
 def known(keys: EventKeys, *names: str, owner: str = "", at_s: float = 0) -> list[bool]:
@@ -50,7 +50,7 @@ def test_a_key_with_other_events_is_refused() -> None:
 def test_events_for_other_readers_are_others() -> None:
     readers = frozenset([b"\0" * 20])
 
-    assert record_of("", "a", BELL, readers, 0).events != asked("a").events
+    assert record_of("", "a", EventsHash(BELL), readers, 0).events != asked("a").events
 
 
 def test_a_key_is_forgotten_after_a_day() -> None:

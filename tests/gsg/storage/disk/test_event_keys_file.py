@@ -11,9 +11,9 @@ import pytest
 
 import gsg.storage.disk.event_keys_file as file_module
 from gsg.storage.disk.event_keys_file import EventKeysFile
-from gsg.storage.event_keys import RECORD_BYTES, KeyRecord, record_of
+from gsg.storage.event_keys import RECORD_BYTES, EventsHash, KeyRecord, record_of
 
-RECORDS = [record_of("", f"key {number}", [(number,)], None, number) for number in range(5)]
+RECORDS = [record_of("", f"key {number}", EventsHash([(number,)]), None, number) for number in range(5)]
 PACKED = [record.pack() for record in RECORDS]
 
 
