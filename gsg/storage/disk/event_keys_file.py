@@ -69,6 +69,8 @@ class EventKeysFile:
             try:
                 self._cut_off(descriptor)
                 self._cut_at = os.fstat(descriptor).st_size
+                if not self._cut_at:
+                    self._is_named = False  # it may have been made just now
                 try:
                     with os.fdopen(descriptor, "ab", closefd=False) as file:
                         file.write(b"".join(records))
