@@ -2,7 +2,8 @@
 
 What a call brings is looked at, and sent, part after part, and others have their turn between two parts: a call of a million tuples
 keeps nobody waiting for longer than one part takes. What the same caller publishes afterwards waits until the last part of it has
-left, so that its order is kept; what other callers publish may go between.
+left, so that its order is kept; what other callers publish may go between. Events with a key are in line, too, until they have left
+or are known to be told, and are looked at one by one, as their hash is needed first (keyed_events.py).
 
     called ──nobody in line, few tuples──> sent at once
        └────────────in line──────────────> looked at, part by part ──> sent, part by part, PARTS_UNDER_WAY at once ──> the next one
@@ -17,7 +18,7 @@ from typing import TypeAlias, TypeVar
 
 from ..background import in_turns
 from ..errors import LocalError
-from ..storage.event_keys import PROGRAM, EventsHash, check_key, record_of
+from ..storage.event_keys import PROGRAM, EventsHash, record_of
 from ..tuples import terms as model
 from ..tuples.audiences import Audience
 from ..tuples.sizes import PART_BYTES, parts, size_bytes, total_bytes
@@ -27,6 +28,8 @@ from .publisher import Publisher
 
 PART_TUPLES = 1_000
 """Tuples in one part, and no more bytes than go into one message (``PART_BYTES``): some ten milliseconds of work."""
+PART_TERMS = 10_000
+"""Terms in one part of events with a key, whose terms are counted as they are looked at: again some ten milliseconds."""
 PARTS_UNDER_WAY = 16
 """Parts of one call that may be unanswered; the next one waits for the first of them."""
 
@@ -76,7 +79,6 @@ class Caller:
     async def _events_once(
         self, publisher: Publisher, tuples: Iterable[Iterable[object]], audience: Audience | None, key: str, owner: str
     ) -> int:
-        check_key(key)
         said = tuples if isinstance(tuples, Sequence) else list(tuples)
         if len(said) > PART_TUPLES:
             raise LocalError(f"{len(said):,} events with one key; expected at most {PART_TUPLES:,}: cut them, each part with a key")
@@ -135,13 +137,15 @@ async def _hashed(said: Iterable[Iterable[object]]) -> tuple[list[list[Tuple]], 
     """Events in parts, all of them looked at, and their hash: 1,000 long ones take 200 ms, and others have their turn meanwhile.
     Raises BadTerm."""
     found: list[list[Tuple]] = []
-    filled, made = PART_BYTES, EventsHash()
+    made = EventsHash()
+    filled = terms = 0
     async for items in in_turns(said):
-        if filled >= PART_BYTES:
+        if not found or filled >= PART_BYTES or terms >= PART_TERMS:
             found.append([])
-            filled = 0
+            filled = terms = 0
         fact = model.fact(items)
         filled += size_bytes(fact)
+        terms += len(fact)
         made.add(fact)
         found[-1].append(fact)
     return found, made

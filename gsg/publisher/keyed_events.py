@@ -4,7 +4,8 @@
       ├──the same key is under way──> waits for that, and looks again
       └──nobody knows the key──> told ──> remembered, on disk where there is one ──> acknowledged
 
-What is remembered was told, so nothing is lost: where the peer ends between the two, whoever asks again has it told a second time.
+What is remembered was told, so nothing is lost: where the peer ends, or the request is given up, between the two, whoever asks
+again has it told a second time.
 Each peer remembers what it has taken itself; one that takes the same request from a client that went on there tells it once more.
 """
 
@@ -41,7 +42,8 @@ class KeyedEvents:
     async def publish(self, asked: KeyRecord, send: Callable[[], Awaitable[int]]) -> int:
         """Tell the events of a request by ``send()``, unless its key is known; how many they are.
 
-        Raises LocalError where the key names other events, Refused where the key could not be kept: the events were told then.
+        Raises LocalError where the key names other events, and Refused where the disk fails: if the key could not be kept, the
+        events were told, and if the keys that are there cannot be read, they were not.
         """
         if not self._is_read:
             await self._read_or_refuse()

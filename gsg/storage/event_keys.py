@@ -85,18 +85,13 @@ class EventsHash:
         return self._hash.digest()
 
 
-def check_key(key: str) -> None:
-    """Raise LocalError for a text that can be no key."""
+def record_of(owner: str, key: str, events: EventsHash, audience: Audience | None, at_s: float) -> KeyRecord:
+    """What is to be remembered of a key. Raises LocalError for a text that can be none."""
     if not isinstance(key, str) or not 1 <= len(key) <= MAX_KEY_CHARACTERS or not key.isprintable():
         shown = f"{key!r:.80}" if isinstance(key, str) else type(key).__name__
         raise LocalError(
             f"{shown} is no key for events; expected a text of 1 to {MAX_KEY_CHARACTERS} printable characters, such as a UUID"
         )
-
-
-def record_of(owner: str, key: str, events: EventsHash, audience: Audience | None, at_s: float) -> KeyRecord:
-    """What is to be remembered of a key. Raises LocalError for a text that can be none."""
-    check_key(key)
     whose = blake2b(owner.encode(), digest_size=8).digest()
     named = blake2b(key.encode(), digest_size=16, key=whose).digest()
     return KeyRecord(whose, named, events.digest(audience), events.number, max(int(at_s), 0))

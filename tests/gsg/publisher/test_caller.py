@@ -162,8 +162,11 @@ async def test_events_with_a_key_are_looked_at_in_turn_with_others(publisher: Pu
     assert publisher.said == [numbered(100, 1), numbered(0, 3), numbered(3, 1)]
 
 
-async def test_events_with_a_key_are_cut_by_their_bytes(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gsg.publisher.caller, "PART_BYTES", 3)
+@pytest.mark.parametrize(("limit", "most"), [("PART_BYTES", 3), ("PART_TERMS", 2)])
+async def test_events_with_a_key_are_cut_by_their_bytes_and_terms(
+    publisher: Publisher, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(gsg.publisher.caller, limit, most)
     caller = caller_of(publisher)
 
     assert [await caller.events(numbered(0, 3), key="a") for _ in range(2)] == [3, 3]
