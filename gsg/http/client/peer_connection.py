@@ -8,7 +8,7 @@ While it is reconnecting, what is asked waits. What was under way is sent again 
 since they are a set, events with a key, questions and subscriptions. Another event might be told twice, so whoever waits for its
 acknowledgement is told that it may have been told or not. Subscriptions are made again under the numbers that they had. A
 connection that does not reconnect ends when its peer is lost, and whoever waits for a reply then, or reads a subscription, is told
-why, and what to do.
+why, and what to do. What reads a subscription and fails at that ends its subscription alone (subscription_reader.py).
 """
 
 from __future__ import annotations
