@@ -5,6 +5,7 @@ The driver reads them all, part by part, and holds them; of the rows in other ro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,10 +25,15 @@ MAX_BYTES = 1 << 30
 """Of their columns, as Arrow has them."""
 
 
+_ALWAYS = ("peer", "run_us", "row", "at_us", "what")
+"""Columns in which each row has a value."""
+_ID = re.compile("(?:[0-9a-f]{2})+")
+
+
 def rows_of_publishers(folder: Path, columns: Sequence[str]) -> tuple[Iterator[dict[str, object]], Runs]:
     """Those columns of the rows of publishers, in order, and the runs of all peers. Raises BadWorkload.
 
-    ``peer``, ``run_us``, ``row``, ``at_us``, ``what`` and ``role`` are among the columns.
+    Those of _ALWAYS and ``role`` are among the columns.
     """
     import pyarrow
     from pyarrow import compute, parquet
@@ -47,14 +53,21 @@ def rows_of_publishers(folder: Path, columns: Sequence[str]) -> tuple[Iterator[d
             table = parquet.read_table(part, columns=list(columns), partitioning=None)
             # In full, because texts that are no UTF-8 pass until they are read.
             table.validate(full=True)
+            table = table.cast(pyarrow.schema([trace.schema().field(name) for name in columns]))
         except (OSError, pyarrow.ArrowException) as error:
             raise BadWorkload(f"cannot read {part}: {str(error).splitlines()[0].rstrip('.')}") from None
+        if empty := [name for name in _ALWAYS if table.column(name).null_count]:
+            raise BadWorkload(f"cannot read {part}: {empty[0]!r} is empty in some rows, and a trace has it in all")
         for group in table.group_by(["peer", "run_us"]).aggregate([("row", "max"), ("row", "count")]).to_pylist():
+            if _ID.fullmatch(group["peer"]) is None:
+                raise BadWorkload(f"cannot read {part}: {group['peer']!r:.60} is no id of a peer; expected hexadecimal digits")
             runs.count_rows((group["peer"], group["run_us"]), group["row_max"], group["row_count"])
         for stop in table.filter(compute.equal(table["what"], What.STOP.value)).to_pylist():
             runs.end_run((stop["peer"], stop["run_us"]))
         published.append(table.filter(compute.equal(table["role"], Role.PUBLISHER.value)))
         _check_size(folder, published)
+    if not runs.peers():
+        raise BadWorkload(f"cannot read {folder}: no row is in its parts; expected a folder of gsg peer --trace")
     whole = pyarrow.concat_tables(published).sort_by([(name, "ascending") for name in ("at_us", "peer", "run_us", "row")])
     return (row for batch in whole.to_batches(max_chunksize=10_000) for row in batch.to_pylist()), runs
 
