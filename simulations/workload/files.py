@@ -142,13 +142,17 @@ class _Columns:
             parts.append(column.places)
 
     def recorded(self, known: Dictionaries, seconds: float) -> Recorded:
-        """All of them by codes."""
+        """All of them by codes; they are there once, and not to be asked for again."""
         columns, constants = [], []
         for parts, dictionary in zip(self._columns, known, strict=True):
             places = np.concatenate(parts)
+            # Given up as it goes: all are held twice else.
+            parts.clear()
             # What stands in malformed lines alone is no constant.
             used = np.bincount(places, minlength=len(dictionary)) > 0
             keys, codes = ranked(dictionary.keys[used])
-            columns.append(codes[(np.cumsum(used) - 1)[places]])
+            code_of = np.zeros(len(dictionary), dtype=np.int32)
+            code_of[used] = codes
+            columns.append(code_of[places])
             constants.append(Constants(keys, np.bincount(columns[-1], minlength=len(keys)).astype(np.int64)))
         return Recorded(tuple(columns), tuple(constants), seconds)

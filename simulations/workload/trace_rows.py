@@ -19,11 +19,10 @@ from .runs import Runs
 if TYPE_CHECKING:
     import pyarrow
 
-MAX_ROWS = 5_000_000
-"""Rows of publishers: some 700 bytes of each are held once it is a tuple, 3.5 GB."""
+MAX_ROWS = 2_000_000
+"""Rows of publishers: some 1,700 bytes of each are held once it is a tuple, 3.4 GB."""
 MAX_BYTES = 1 << 30
 """Of their columns, as Arrow has them."""
-
 
 _ALWAYS = ("peer", "run_us", "row", "at_us", "what")
 """Columns in which each row has a value."""
