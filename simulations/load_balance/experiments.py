@@ -28,7 +28,7 @@ from ..workload.workload import (
     three_of,
 )
 from .balance import PEERS_FOLDER, Engine, InOneThread, Outcome, run
-from .capacities import parse_capacities
+from .capacities import Capacities, parse_capacities
 from .peers import Peers
 from .plan import check, make_plan
 from .report import Growth, report
@@ -115,7 +115,7 @@ def balance(
     if request.peers is not None:
         Peers(request.peers)
     refuse_unused(request)
-    capacity = parse_capacities(request.capacity) if request.capacity else None
+    capacity = capacity_of(request)
     engine = None
     if request.events is not None:
         # Files are read where tuples are counted.
@@ -241,6 +241,11 @@ def mix_of(request: BalanceRequest) -> Mix:
             f"--width {request.width:g} lies between bounds, and the mix {mix} has none; say some, as in --mix ??b=1"
         )
     return mix
+
+
+def capacity_of(request: BalanceRequest) -> Capacities | None:
+    """What peers are able to carry; None where all are alike. Raises BadParameter."""
+    return parse_capacities(request.capacity) if request.capacity else None
 
 
 def refuse_unused(request: BalanceRequest) -> None:
