@@ -52,7 +52,8 @@ class ChurnRequest(MeetingRequest):
     def completed(self) -> ChurnRequest:
         """With what is usual in the place of what was not said."""
         usual = tuple(replicas for replicas in USUAL_REPLICAS if replicas <= min(self.peers))
-        return replace(self.with_usual_meetings(), replicas=self.replicas or usual or (1,))
+        once = self.with_usual_meetings()
+        return replace(once, replicas=once.replicas or usual or (1,))
 
 
 @dataclass(frozen=True)

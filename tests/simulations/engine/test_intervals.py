@@ -22,6 +22,11 @@ def test_one_run_has_no_interval() -> None:
     assert str(mean_of([142_780.0])) == "142,780"
 
 
+def test_a_difference_of_shares_is_told_in_points() -> None:
+    assert Interval(-0.1286, -0.1346, -0.1226).points() == "-12.86 (-13.46 to -12.26)"
+    assert Interval(0.0, 0.0, 0.0).points() == "0 (0 to 0)"
+
+
 @pytest.mark.parametrize(("trials", "most"), [(20, "14%"), (300, "1.00%"), (4_000, "0.075%"), (1_000_000, "0.00030%")])
 def test_nothing_of_few_is_told_as_a_bound(trials: int, most: str) -> None:
     found = share_of([0.0] * 5, trials)
