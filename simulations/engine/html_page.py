@@ -141,7 +141,7 @@ def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
     if isinstance(value, tuple | list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(_shown(part) or "usual" for part in value)
     if isinstance(value, float):
         return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -23,8 +23,9 @@ from ..engine.intervals import Interval, flat, mean_of
 from ..engine.results import Results, line_figure
 from ..engine.sweep import Sweep, by_setting, check_size
 from ..errors import check_range
+from ..workload.workload import COMMON_MIX
 from .balance import InOneThread, run
-from .experiments import BalanceRequest, capacity_of, mix_of, workload_of
+from .experiments import SCATTERED, ZIPF, BalanceRequest, capacity_of, mix_of, workload_of
 from .peers import Peers
 from .plan import check
 from .strategies import parse
@@ -186,7 +187,10 @@ def experiment(request: SweepRequest) -> Experiment:
             check(strategy, setting.peers, numbers=True)
             cases += [replace(case, seed=request.seed + number) for number in range(request.runs)]
     sweep = Sweep(LoadRow, cases, play)
-    return Experiment(asdict(request), {"settings": sweep}, partial(results_of, request, settings))
+    # What is as usual is told by its name, and what there is not was not said.
+    said = {name: value for name, value in asdict(request).items() if value not in ((), ("",), "")}
+    usual = {"zipf": (ZIPF,), "mix": (str(COMMON_MIX),), "values": (SCATTERED,)}
+    return Experiment({**usual, **said}, {"settings": sweep}, partial(results_of, request, settings))
 
 
 def means_of(rows: Sequence[LoadRow], settings: Sequence[Setting], strategies: Sequence[str]) -> list[Mean]:

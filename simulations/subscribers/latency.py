@@ -275,7 +275,7 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Way], str]], ...] = (
     ("longest", "ms", lambda one: str(one.most_ms)),
 )
 _NOTES = """\
-looked up: tuples whose publisher has not used the key before and looks its owner up; publishers are any peers alike.
+looked up: notifications whose publisher, any peer, has not used the key before and looks its owner up.
 by heads: notifications that another subscriber's peer passes on.
 Only links and lookups take time: no peer is ever busy, and what a peer tells itself takes none.
 Conditions with bounds are left out."""
