@@ -15,6 +15,7 @@ from ..errors import BadParameter, check_range
 from .balance import Outcome
 
 MAX_SEEDS = 1_000
+"""Seeds of one comparison at most, each of which is a run; more are refused."""
 
 FIGURES: dict[str, Callable[[Outcome], float]] = {
     "copies_per_tuple": lambda outcome: outcome.tuples.total / outcome.published,
