@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from math import isinf
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -54,9 +55,11 @@ def _double(term: Term) -> float | None:
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
         return None
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
         return None
+    # A decimal beyond all doubles becomes infinite, where a whole number raises.
+    return None if isinf(number) and not isinstance(value, float) else number
 
 
 def _boolean(term: Term) -> bool | None:
@@ -68,7 +71,12 @@ def _moment(term: Term) -> datetime | None:
     value = _value(term)
     if not isinstance(value, datetime):
         return None
-    return value.astimezone(UTC) if value.tzinfo is not None else value.replace(tzinfo=UTC)
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:  # in the first or last hours of the calendar, and beyond it in UTC
+        return None
 
 
 _CONVERT: dict[str, Convert] = {"bigint": _integer, "double": _double, "boolean": _boolean, "timestamp": _moment}

@@ -17,7 +17,7 @@ from .peer_access import OPTIONS, PeerAccess, peer_access
 OF_STREAM = ("spool", "maxRowsPerBatch", "maxSpoolBytes", "onGap")
 OF_QUERY = ("query", "language", "termFormat", "maxTokens", *OPTIONS)
 OF_SPARK = ("path",)
-"""What Spark adds by itself: load("...") is refused with the other options in mind."""
+"""What Spark adds by itself, for load("...")."""
 
 ON_GAP = ("warn", "row", "fail")
 """Where events may have been missed: a warning in the log, that and a row without a sign, or the end of the stream."""
@@ -69,6 +69,21 @@ def source_options(given: Mapping[str, str], *, stream: bool) -> SourceOptions:
         max_spool_bytes=_number(options, "maxSpoolBytes"),
         on_gap=_choice(options, "onGap", ON_GAP),
     )
+
+
+def options_at_load(given: Mapping[str, str]) -> SourceOptions:
+    """What options mean at ``load()``, where Spark does not say whether it is that of ``readStream`` or of ``read``.
+
+    Options of streams say it; a stream without any of them, and so without a spool, is told when it starts. Raises BadParameter.
+    """
+    lowered = {name.lower() for name in given}
+    of_stream = [name for name in OF_STREAM if name.lower() in lowered]
+    if of_stream and "spool" not in of_stream:
+        raise BadParameter(
+            f"the option {of_stream[0]} is of streams, and the option spool, which each stream needs, is missing; expected both "
+            "with readStream, and neither with read"
+        )
+    return source_options(given, stream=bool(of_stream))
 
 
 def spool_folder(text: str) -> Path:

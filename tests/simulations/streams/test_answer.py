@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 
 from gsg.errors import Reconnected
-from simulations.streams.answer import _OnceReader
+from simulations.streams.answer import _SnapshotReader
 from simulations.streams.row_schema import segment_schema
 
 COLUMNS = [("x", "string")]
 
 
 async def answered_and_begun_again() -> list[str]:
-    reader = _OnceReader(COLUMNS, "plain", segment_schema(COLUMNS))
+    reader = _SnapshotReader(COLUMNS, "plain", segment_schema(COLUMNS))
     reader.begin(("x",), None)
     reader.receive_rows([1, 1], [("a",), ("b",)])
     reader.complete()
     reader.begin(("x",), Reconnected("another peer", lost_url="http://a", url="http://b"))
     reader.receive_rows([1], [("c",)])
-    await reader.told
+    await reader.answered
     return [text for batch in reader.batches for text in batch.column(0).to_pylist()]
 
 
