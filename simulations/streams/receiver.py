@@ -47,8 +47,8 @@ LINGER_S = 0.03
 """How long the first row of a segment waits for others: a file for each row would keep a disk busy with nothing else."""
 WAITING_BYTES = 64 * 1024**2
 """Changes that wait to be written. Beyond, as where Spark does not read and the spool is full, the receiver unsubscribes, and
-subscribes again when there is room. An answer is not counted: the query's ``maxTokens`` bounds it. While it is compared, three things
-are in memory: the answer, what the spool adds up to, and their difference, which has as many rows as both at most."""
+subscribes again when there is room. An answer is not counted: the query's ``maxTokens`` bounds it. While it is compared, three
+things are in memory: the answer, what the spool adds up to, and their difference, which has as many rows as both at most."""
 BATCH_BYTES = 4096
 """What a batch takes beside its values, about: it is counted, so that WAITING_BYTES bounds the number of changes too."""
 UNREAD = 1_000_000

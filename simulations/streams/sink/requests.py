@@ -87,7 +87,7 @@ class EventParts:
         some, self._waiting = self._waiting[:whole], self._waiting[whole:]
         return self._parts(some)
 
-    def rest(self) -> Iterator[EventPart]:
+    def flush(self) -> Iterator[EventPart]:
         """What is in no part yet."""
         some, self._waiting = self._waiting, []
         return self._parts(some)

@@ -6,7 +6,7 @@ whether it comes (1) or goes (-1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
@@ -97,11 +97,11 @@ class RowReader:
         try:
             tuples = _tuples_of_arrays(columns[0], make) if shape.has_array else _tuples_of_columns(columns, make)
             is_sound = signs is None or set(signs) <= {1, -1}
-        except (GsgError, ValueError, TypeError):
+        except (GsgError, ValueError, TypeError, OverflowError):
             is_sound, tuples = False, []
         if not is_sound:
             # Rows are looked at one by one where one of them is to be named, and only then.
-            self._refuse([column.to_pylist() for column in columns], signs, make)
+            self._refuse(columns, signs, make)
         self._rows += len(batch)
         return tuples, signs
 
@@ -130,12 +130,13 @@ class RowReader:
 
         return make
 
-    def _refuse(self, columns: list[list[object]], signs: list[object] | None, make: Callable[[object], Term]) -> NoReturn:
+    def _refuse(self, columns: Sequence[pa.Array], signs: list[object] | None, make: Callable[[object], Term]) -> NoReturn:
         """Raise BadRow for the first row that makes no tuple."""
         has_array = self._shape.has_array
-        rows: Iterable[Sequence[object] | None] = columns[0] if has_array else zip(*columns, strict=True)  # type: ignore[assignment]  # arrays are
-        for at, row in enumerate(rows):
+        for at in range(len(columns[0])):
             number = self._rows + at + 1
+            values = [self._value(column, at, name) for column, name in zip(columns, self._shape.columns, strict=True)]
+            row: Sequence[object] | None = values[0] if has_array else values  # type: ignore[assignment]  # one of an array is one
             if signs is not None and signs[at] not in (1, -1):
                 said = "empty" if signs[at] is None else signs[at]
                 raise self._bad(number, SIGN, f"the sign is {said}; expected 1, or -1 for what goes")
@@ -148,6 +149,12 @@ class RowReader:
             if (problem := _problem_of(row, make)) is not None:
                 raise self._bad(number, ", ".join(self._shape.columns)[:80], problem)
         raise AssertionError("one of them makes none")
+
+    def _value(self, column: pa.Array, at: int, name: str) -> object:
+        try:
+            return column[at].as_py()
+        except (ValueError, OverflowError) as error:
+            raise self._bad(self._rows + at + 1, name, f"{error}; expected a moment of the years 1 to 9999") from None
 
     def _bad(self, number: int, column: str, problem: str) -> BadRow:
         return BadRow(f"row {number} of partition {self._partition}, column {column}: {problem}")
@@ -190,6 +197,6 @@ def _problem_of(values: Sequence[object], make: Callable[[object], Term]) -> str
         return "it is empty, and a tuple has a term at each place; leave such rows out, as df.na.drop() does"
     try:
         _checked([tuple(map(make, values))])
-    except (GsgError, ValueError) as error:
+    except (GsgError, ValueError, OverflowError) as error:
         return str(error)
     return None

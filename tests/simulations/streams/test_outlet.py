@@ -13,7 +13,7 @@ from gsg.http.protocol import Done, Failed, Reply, Request
 from simulations.errors import NotTaken
 from simulations.streams.peer_access import PeerAccess
 from simulations.streams.sink.outlet import Outlet
-from simulations.streams.sink.peer_turns import PeerTurns
+from simulations.streams.sink.peer_failover import PeerFailover
 
 pytestmark = pytest.mark.waits
 
@@ -34,8 +34,8 @@ class Waiting:
         await asyncio.sleep(0)
 
     def outlet(self, *urls: str, stay_s: float = 0.0, max_wait_s: float = 60.0) -> Outlet:
-        turns = PeerTurns(urls, first=0, stay_s=stay_s)
-        return Outlet(PeerAccess(urls), turns, max_wait_s=max_wait_s, rng=Random(1), clock=lambda: self.now, pause=self.pause)
+        failover = PeerFailover(urls, first=0, stay_s=stay_s)
+        return Outlet(PeerAccess(urls), failover, max_wait_s=max_wait_s, rng=Random(1), clock=lambda: self.now, pause=self.pause)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_it_goes_on_where_the_last_process_was(tmp_path: Path) -> None:
     with opened(tmp_path) as again:
         again.append(rows("-a", "!e"))
 
-        assert (again.number, again.is_old, again.end) == (number, True, 4)
+        assert (again.number, again.existed, again.end) == (number, True, 4)
         assert held(again) == {"b": 1}
 
 
@@ -115,7 +115,7 @@ def test_small_segments_wait_until_folding_is_worth_it(tmp_path: Path) -> None:
 def test_there_is_room_until_so_many_bytes_are_unread_and_again_when_they_are_read(tmp_path: Path) -> None:
     looked = []
     with opened(tmp_path, limit_bytes=1) as spool:
-        spool.when_read = partial(looked.append, "looked")
+        spool.on_room = partial(looked.append, "looked")
         had_room = spool.has_room()
         spool.append(rows("+a"))
         was_full = not spool.has_room()
@@ -204,7 +204,7 @@ def test_the_spool_of_another_query_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_spool_that_is_refused_is_left_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spools, "LOCK_S", 0)
+    monkeypatch.setattr(spools, "LOCK_TIMEOUT_S", 0)
     with opened(tmp_path) as first:
         first.append(rows("+a"))
     refused = Spool(tmp_path, ABOUT | {"query": "(?y)"}, SCHEMA)
@@ -226,7 +226,7 @@ def test_no_rows_are_no_segment(tmp_path: Path) -> None:
 
 
 def test_a_spool_that_somebody_has_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spools, "LOCK_S", 0)
+    monkeypatch.setattr(spools, "LOCK_TIMEOUT_S", 0)
     with opened(tmp_path), pytest.raises(BadSpool, match="is in use by another query, or twice by this one"):
         Spool(tmp_path, ABOUT, SCHEMA).open()
 

@@ -294,8 +294,8 @@ def test_a_spool_that_another_checkpoint_has_read_is_refused(peer: LoopbackPeer,
     peer.insert(("a", ON, 1))
     with reading(peer, tmp_path) as reader:
         end = until(reader, reader.initialOffset(), 1)
-        folding: Callable[..., Any] = reader._opened()._fold  # Any: that of a spool
-        folding(reader._opened().segments_between(0, 1))
+        folding: Callable[..., Any] = reader._open_spool()._fold  # Any: that of a spool
+        folding(reader._open_spool().segments_between(0, 1))
 
         with pytest.raises(BadSpool, match="was read up to row 1 by a query with another checkpoint"):
             reader.initialOffset()
