@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass, field
 from random import Random
+from typing import Self
 
 import pytest
 from scripted_peer import Answer, ScriptedPeer, scripted
 
 from gsg import AsyncClient, Symbol
-from gsg.http.protocol import Done, Failed, Reply, Request
+from gsg.errors import AccessDenied
+from gsg.http.protocol import Done, Doors, Failed, Reply, Request
 from simulations.errors import NotTaken
 from simulations.streams.peer_access import PeerAccess
 from simulations.streams.sink.outlet import Outlet
@@ -145,6 +148,60 @@ async def test_requests_that_are_under_way_go_on_together_at_the_next_peer(waiti
 
         assert await asyncio.gather(*calls) == [1, 1, 1]
         assert (len(first.sockets), len(second.sockets)) == (1, 1)
+
+
+async def test_requests_whose_client_was_closed_because_of_another_one_go_on_at_the_next_peer(waiting: Waiting) -> None:
+    def unreachable_at_second(_: int, request: Request) -> list[Reply]:
+        return [] if first.requests.qsize() < 2 else [Failed(request.request, "PeerUnreachable", "no holder answers")]
+
+    async with scripted(silent) as first, scripted(done) as second, waiting.outlet(first.url, second.url) as outlet:
+        first.script = unreachable_at_second
+
+        assert await asyncio.gather(*(outlet.send(insert, "1 fact") for _ in range(2))) == [1, 1]
+        assert (len(first.sockets), len(second.sockets)) == (1, 1)
+
+
+async def test_a_peer_that_misbehaves_is_followed_by_the_next_one(waiting: Waiting) -> None:
+    def no_reply(_: int, request: Request) -> list[Reply]:
+        return [Doors(request.request, [])]
+
+    async with scripted(no_reply) as first, scripted(done) as second, waiting.outlet(first.url, second.url) as outlet:
+        assert await outlet.send(insert, "1 fact") == 1
+
+        assert (first.requests.qsize(), second.requests.qsize()) == (1, 1)
+
+
+class KeptOut(AsyncClient):
+    """A client that its peer does not let in, and that says whether it was closed."""
+
+    closed = False
+
+    async def __aenter__(self) -> Self:
+        raise AccessDenied("the peer asks for a token", needs_token=True)
+
+    async def close(self) -> None:
+        self.closed = True
+        await super().close()
+
+
+@dataclass(frozen=True)
+class AccessOf(PeerAccess):
+    """Access to one client."""
+
+    made: KeptOut = field(default_factory=lambda: KeptOut(NOBODY))
+
+    def client(self, url: str) -> AsyncClient:
+        return self.made
+
+
+async def test_a_client_that_is_not_let_in_is_closed() -> None:
+    access = AccessOf((NOBODY,))
+    failover = PeerFailover(access.urls, first=0, stay_s=0)
+    async with Outlet(access, failover, max_wait_s=60, rng=Random(1)) as outlet:
+        with pytest.raises(NotTaken, match="a peer does not take that: the peer asks for a token"):
+            await outlet.send(insert, "1 fact")
+
+        assert access.made.closed
 
 
 async def test_nobody_at_all_fails_the_task(waiting: Waiting) -> None:

@@ -12,6 +12,7 @@ from gsg.tuples.terms import XSD, Compound, Literal, term
 from simulations.streams.columns import ColumnMaker
 from simulations.streams.row_schema import segment_schema
 
+DATE_TIME = XSD + "dateTime"
 AT = datetime(2026, 11, 29, 8, 30, tzinfo=UTC)
 
 
@@ -54,11 +55,16 @@ def test_a_column_of_strings_has_terms_as_people_read_them_or_as_scripts_write_t
     [
         ("bigint", [7, Literal("8", XSD + "unsignedByte"), 2**70, 1.5, "7", True, None], [7, 8, None, None, None, None, None]),
         ("double", [7, 21.5, Decimal("1.5"), "7", True, Literal("x", XSD + "double")], [7.0, 21.5, 1.5, None, None, None]),
-        ("double", [10**4000], [None]),
+        ("double", [10**4000, Literal("1" + "0" * 400, XSD + "decimal")], [None, None]),
         ("boolean", [True, False, 1, "true"], [True, False, None, None]),
         ("timestamp", [AT, AT.replace(tzinfo=None), "2026-11-29T08:30:00Z", 7], [AT, AT, None, None]),
+        (
+            "timestamp",
+            [Literal("0001-01-01T00:00:00+01:00", DATE_TIME), Literal("9999-12-31T23:59:59-01:00", DATE_TIME)],
+            [None] * 2,
+        ),
     ],
-    ids=["bigint", "double", "beyond a double", "boolean", "timestamp"],
+    ids=["bigint", "double", "beyond a double", "boolean", "timestamp", "beyond the calendar"],
 )
 def test_a_typed_column_has_values_of_its_type_and_null_for_all_else(
     kind: str, values: list[object], expected: list[object]

@@ -112,6 +112,16 @@ def test_a_column_tuple_has_tuples_of_different_lengths() -> None:
     assert RowReader(RowShape(("tuple",), has_array=True), "strings", 0).read(batch) == ([("a",), ("b", "c")], None)
 
 
+@pytest.mark.parametrize(("zone", "micros"), [("UTC", 2**62), ("America/New_York", -62_135_596_800_000_000)])
+def test_a_moment_beyond_the_calendar_is_named_with_its_row(zone: str, micros: int) -> None:
+    batch = pa.RecordBatch.from_pydict({"s": ["a", "b"], "t": pa.array([0, micros], pa.timestamp("us", zone))})
+
+    with pytest.raises(
+        BadRow, match=r"^row 2 of partition 0, column t: date value out of range; expected a moment of the years 1 to"
+    ):
+        RowReader(RowShape(("s", "t")), "symbols", 0).read(batch)
+
+
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [

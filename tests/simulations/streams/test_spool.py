@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ from simulations.streams.columns import ColumnMaker
 from simulations.streams.disk import Disk
 from simulations.streams.row_schema import segment_schema
 from simulations.streams.segments import read_segment, rows_between
-from simulations.streams.spool import Spool
+from simulations.streams.spool import BLOCK_BYTES, Spool
 
 COLUMNS = [("x", "string")]
 SCHEMA = segment_schema(COLUMNS)
@@ -127,6 +129,20 @@ def test_there_is_room_until_so_many_bytes_are_unread_and_again_when_they_are_re
         assert looked == ["looked"]
 
 
+def test_the_number_of_unread_segments_is_bounded_however_small_they_are(tmp_path: Path) -> None:
+    with opened(tmp_path, limit_bytes=3 * BLOCK_BYTES) as spool:
+        while spool.has_room():
+            spool.append(rows("+a"))
+        full = spool.end
+    with opened(tmp_path, limit_bytes=3 * BLOCK_BYTES) as again:
+        has_room_unread = again.has_room()
+        again.mark_read(1)
+
+        assert full == 3
+        assert not has_room_unread
+        assert again.has_room()
+
+
 def test_what_a_killed_process_left_unfinished_goes(tmp_path: Path) -> None:
     with opened(tmp_path, fold_files=1) as spool:
         spool.append(rows("+a"))
@@ -179,6 +195,33 @@ def test_a_file_counts_once_it_and_its_name_are_on_the_disk_and_what_is_folded_g
 
     put = ["write {} .open", "sync {} .open", "rename {}", "sync folder"]
     assert disk.done == [*(one.format("rows") for one in put), *(one.format("held") for one in put), "remove rows"]
+
+
+def test_a_folder_is_on_the_disk_with_those_above_it_before_anything_in_it_counts(tmp_path: Path) -> None:
+    disk = Watched()
+    with opened(tmp_path / "shared" / "spool", disk=disk):
+        pass
+
+    assert disk.done[:3] == ["sync folder", "sync folder", "write folder .open"]
+
+
+class FullDisk(Disk):
+    """Takes no file of rows."""
+
+    def write(self, path: Path, content: bytes) -> None:
+        if path.name.startswith("rows-"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        super().write(path, content)
+
+
+def test_a_disk_that_is_full_is_told_with_the_next_step(tmp_path: Path) -> None:
+    with (
+        opened(tmp_path, disk=FullDisk()) as spool,
+        pytest.raises(
+            BadSpool, match=r"cannot be written: no space left on device; make room for it, .* and start the query again"
+        ),
+    ):
+        spool.append(rows("+a"))
 
 
 def test_rows_that_were_folded_are_refused(tmp_path: Path) -> None:
