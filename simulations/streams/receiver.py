@@ -48,7 +48,8 @@ LINGER_S = 0.03
 WAITING_BYTES = 64 * 1024**2
 """Changes that wait to be written. Beyond, as where Spark does not read and the spool is full, the receiver unsubscribes, and
 subscribes again when there is room. An answer is not counted: the query's ``maxTokens`` bounds it. While it is compared, three
-things are in memory: the answer, what the spool adds up to, and their difference, which has as many rows as both at most."""
+things are in memory: the answer, what the spool adds up to, and their difference, which has as many rows as both at most: 1.3 GB
+where they are a million rows of 65 bytes each, and all of them differ."""
 BATCH_BYTES = 4096
 """What a batch takes beside its values, about: it is counted, so that WAITING_BYTES bounds the number of changes too."""
 UNREAD = 1_000_000
