@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from gsg.errors import GsgError, Overrun, Reconnected, Stale
+from gsg.http.client.under_way import ROWS_FOLLOW
 from gsg.languages.query import MAX_TOKENS
 from gsg.tuples.terms import Term
 
@@ -165,6 +166,7 @@ class Receiver:
                 if gap:
                     inbox.put(_Gap(gap, at_start=self.answer_end is None))
                 await self._receive(client, inbox)
+                await self._wait_for_room()
                 gap = f"the spool was full for some time; {EVENTS_MAY_BE_MISSED}"
 
     async def _receive(self, client: AsyncClient, inbox: _Inbox) -> None:
@@ -334,7 +336,8 @@ class _Inbox:
         self._has_begun = True
         self._answer = []
         if reconnected is not None:
-            self.put(_Gap(str(reconnected)))
+            # What a reader of rows is to do is no advice for a user of Spark.
+            self.put(_Gap(f"{str(reconnected).removesuffix(ROWS_FOLLOW)}{EVENTS_MAY_BE_MISSED}"))
 
     def receive_rows(self, signs: list[int], values: list[tuple[Term | None, ...]]) -> None:
         """See RowReader."""

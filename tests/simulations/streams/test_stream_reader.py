@@ -181,6 +181,8 @@ def test_events_that_may_have_been_missed_are_a_row_without_a_sign_where_that_is
         assert rows(again, after_loss, last) == [(None, None, None), ("e", 1, 0)]
     lost, stopped = [record.message for record in caplog.records if "events in between may have been missed" in record.message]
     assert "connected to" in lost
+    assert "; rows of facts follow as a difference, and events in between may have been missed, if there were any" in lost
+    assert "go on reading" not in lost
     assert stopped.startswith("the stream was stopped; rows of facts follow as a difference, and events in between may have been")
     assert "if there were any: no peer can say that" in stopped
 
