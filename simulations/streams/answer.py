@@ -58,13 +58,13 @@ class _SnapshotReader:
         except BadParameter as error:
             self.answered.set_exception(error)
             return
-        self._maker.begin(variables)
+        self._maker.set_variables(variables)
         self.batches = []
 
     def receive_rows(self, signs: list[int], values: list[tuple[Term | None, ...]]) -> None:
         """See RowReader."""
         if not self.answered.done():
-            self.batches.append(self._maker.batch(signs, values, self.at))
+            self.batches.append(self._maker.make_batch(signs, values, self.at))
 
     def complete(self) -> None:
         """See RowReader."""

@@ -100,11 +100,11 @@ class ColumnMaker:
         self._schema = schema
         self._places: Sequence[int] = ()
 
-    def begin(self, variables: tuple[str, ...]) -> None:
+    def set_variables(self, variables: tuple[str, ...]) -> None:
         """Rows have their values in this order."""
         self._places = [variables.index(name) for name, _ in self._columns]
 
-    def batch(self, signs: Sequence[int], values: Sequence[tuple[Term | None, ...]], at: datetime) -> pa.RecordBatch:
+    def make_batch(self, signs: Sequence[int], values: Sequence[tuple[Term | None, ...]], at: datetime) -> pa.RecordBatch:
         """Rows received at one moment, as a segment has them."""
         made = []
         if self._places:
@@ -115,7 +115,7 @@ class ColumnMaker:
         made.append(pa.repeat(moment(at), len(signs)))
         return pa.RecordBatch.from_arrays(made, schema=self._schema)
 
-    def gap(self, at: datetime) -> pa.RecordBatch:
+    def gap_row(self, at: datetime) -> pa.RecordBatch:
         """The row that says that events may have been missed before it."""
         nothing = [pa.nulls(1, field.type) for field in self._schema]
         return pa.RecordBatch.from_arrays([*nothing[:-1], pa.array([at], self._schema.types[-1])], schema=self._schema)

@@ -94,10 +94,10 @@ def peer_access(given: Mapping[str, str]) -> PeerAccess:
             check_url(url)
     except LocalError as error:
         raise BadParameter(f"the option peers: {error}") from None
-    return PeerAccess(tuple(urls), *(_file(name, given.get(name.lower())) for name in OPTIONS[1:]))
+    return PeerAccess(tuple(urls), *(_readable_file(name, given.get(name.lower())) for name in OPTIONS[1:]))
 
 
-def _file(option: str, text: str | None) -> Path | None:
+def _readable_file(option: str, text: str | None) -> Path | None:
     """The file that an option names, where it can be read: a task would find out late, once for each of its attempts."""
     if text is None:
         return None

@@ -130,7 +130,7 @@ class Receiver:
                 self._loop.call_soon_threadsafe(self._main.cancel)
         self._thread.join()
 
-    def check(self) -> None:
+    def raise_if_failed(self) -> None:
         """Raises what has ended the receiver, if something has."""
         if self._error is not None:
             raise self._error
@@ -154,7 +154,7 @@ class Receiver:
             self._error = error
         finally:
             self._started.set()
-            self._spool.wake()
+            self._spool.wake_waiters()
 
     async def _serve(self) -> None:
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
@@ -164,7 +164,7 @@ class Receiver:
             while True:
                 inbox = _Inbox(self._columns, self._options.term_format, self._schema, self._clock, self._room_or_overflow.set)
                 if gap:
-                    inbox.put(_Gap(gap, at_start=self.answer_end is None))
+                    inbox.put_item(_Gap(gap, at_start=self.answer_end is None))
                 await self._receive(client, inbox)
                 await self._wait_for_room()
                 gap = f"the spool was full for some time; {EVENTS_MAY_BE_MISSED}"
@@ -180,7 +180,7 @@ class Receiver:
             log.warning("the query: %s", warning)
         try:
             while not inbox.overflowed:
-                await inbox.wait()
+                await inbox.wait_for_item()
                 # Others may come while this waits, and are written with it.
                 await asyncio.sleep(LINGER_S)
                 await self._write(inbox)
@@ -193,7 +193,7 @@ class Receiver:
             await stream.close()
 
     async def _write(self, inbox: _Inbox) -> None:
-        while (item := inbox.take()) is not None:
+        while (item := inbox.take_next()) is not None:
             if isinstance(item, list):
                 await self._append(item)
             elif isinstance(item, _Answer):
@@ -211,13 +211,13 @@ class Receiver:
 
         def compare() -> pa.Table:
             answer = add_up(no_rows(self._schema), [pa.Table.from_batches(batches, self._schema)])
-            return difference(self._spool.held(), answer, moment(self._clock()), self._schema)
+            return difference(self._spool.held_rows(), answer, moment(self._clock()), self._schema)
 
         changes = await asyncio.to_thread(compare)
         events = [batch for batch in (_events(one) for one in batches) if batch.num_rows]
         if self.answer_end is None:
             self.answer_end = self._spool.end + changes.num_rows + sum(one.num_rows for one in events)
-            self._spool.wake()
+            self._spool.wake_waiters()
         for start in range(0, changes.num_rows, SEGMENT_ROWS):
             await self._append(changes.slice(start, SEGMENT_ROWS).to_batches())
         if events:
@@ -233,7 +233,7 @@ class Receiver:
             if self.answer_end is not None:
                 await self._wait_for_room()
             # Before the first answer the row does not wait for room: Spark, with availableNow, reads only after that answer.
-            await asyncio.to_thread(self._spool.append, [inbox.columns.gap(self._clock())])
+            await asyncio.to_thread(self._spool.append, [inbox.columns.gap_row(self._clock())])
         elif self._options.on_gap == "fail" and not gap.at_start:
             raise EventsMissed(f"{gap.why}; the option onGap asks to end then: start the query again to go on")
 
@@ -286,11 +286,11 @@ class _Inbox:
         self._not_empty = asyncio.Event()
         self._unfit_warned: set[str] = set()
 
-    async def wait(self) -> None:
+    async def wait_for_item(self) -> None:
         """Wait until there is something to take."""
         await self._not_empty.wait()
 
-    def take(self) -> list[pa.RecordBatch] | _Answer | _Gap | _End | None:
+    def take_next(self) -> list[pa.RecordBatch] | _Answer | _Gap | _End | None:
         """The oldest: changes of one segment, or something else; None where there is nothing."""
         changes: list[pa.RecordBatch] = []
         rows = 0
@@ -306,7 +306,7 @@ class _Inbox:
         self._not_empty.clear()
         return changes or None
 
-    def put(self, item: _Item) -> None:
+    def put_item(self, item: _Item) -> None:
         """Keep something until it is taken."""
         if self.overflowed:
             return
@@ -330,40 +330,40 @@ class _Inbox:
         try:
             check_variables(self._names, variables)
         except BadParameter as error:
-            self.put(_End(error))
+            self.put_item(_End(error))
             return
-        self.columns.begin(variables)
+        self.columns.set_variables(variables)
         self._has_begun = True
         self._answer = []
         if reconnected is not None:
             # What a reader of rows is to do is no advice for a user of Spark.
-            self.put(_Gap(f"{str(reconnected).removesuffix(ROWS_FOLLOW)}{EVENTS_MAY_BE_MISSED}"))
+            self.put_item(_Gap(f"{str(reconnected).removesuffix(ROWS_FOLLOW)}{EVENTS_MAY_BE_MISSED}"))
 
     def receive_rows(self, signs: list[int], values: list[tuple[Term | None, ...]]) -> None:
         """See RowReader."""
         if self._has_begun and not self.overflowed:
-            batch = self.columns.batch(signs, values, self._clock())
+            batch = self.columns.make_batch(signs, values, self._clock())
             if self._answer is None:
-                self.put(batch)
+                self.put_item(batch)
             else:
                 self._answer.append(batch)
 
     def complete(self) -> None:
         """See RowReader."""
         if self._answer is not None:
-            self.put(_Answer(self._answer))
+            self.put_item(_Answer(self._answer))
             self._answer = None
 
     def tell_problem(self, problem: Overrun | Stale) -> None:
         """See RowReader."""
         if isinstance(problem, Overrun):
-            self.put(_Gap(str(problem)))
+            self.put_item(_Gap(str(problem)))
         else:
             log.warning("%s", problem)
 
     def end(self, error: GsgError | None) -> None:
         """See RowReader."""
-        self.put(_End(error))
+        self.put_item(_End(error))
 
 
 def _events(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -55,7 +55,7 @@ def source_options(given: Mapping[str, str], *, stream: bool) -> SourceOptions:
     options = {name.lower(): text for name, text in given.items()}
     for name in options:
         if name not in known:
-            _refuse(name, known, stream=stream)
+            _refuse_option(name, known, stream=stream)
     if not options.get("query", "").strip():
         raise BadParameter('the option query is missing; expected one such as .option("query", "(?x, ^on, ?y)")')
     return SourceOptions(
@@ -63,10 +63,10 @@ def source_options(given: Mapping[str, str], *, stream: bool) -> SourceOptions:
         query=options["query"],
         language=_choice(options, "language", ("gsg", "sparql")),
         term_format=_choice(options, "termFormat", ("plain", "n3")),
-        max_tokens=_number(options, "maxTokens"),
+        max_tokens=_whole_number(options, "maxTokens"),
         spool=spool_folder(options.get("spool", "")) if stream else None,
-        max_rows=_number(options, "maxRowsPerBatch"),
-        max_spool_bytes=_number(options, "maxSpoolBytes"),
+        max_rows=_whole_number(options, "maxRowsPerBatch"),
+        max_spool_bytes=_whole_number(options, "maxSpoolBytes"),
         on_gap=_choice(options, "onGap", ON_GAP),
     )
 
@@ -105,7 +105,7 @@ def spool_folder(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
-def _refuse(name: str, known: Mapping[str, str], *, stream: bool) -> None:
+def _refuse_option(name: str, known: Mapping[str, str], *, stream: bool) -> None:
     if name in OF_SPARK:
         raise BadParameter("load() was given a path, and rows come from peers; expected load() alone, with the option peers")
     if not stream and name in map(str.lower, OF_STREAM):
@@ -122,7 +122,7 @@ def _choice(options: Mapping[str, str], name: str, known: tuple[str, ...]) -> st
     return said.lower()
 
 
-def _number(options: Mapping[str, str], name: str) -> int | None:
+def _whole_number(options: Mapping[str, str], name: str) -> int | None:
     said = options.get(name.lower())
     if said is None:
         return None

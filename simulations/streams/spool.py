@@ -90,7 +90,7 @@ class Spool:
         self._read = 0
         self._unread_bytes = 0
         """Of segments that hold a row behind ``_read``, each BLOCK_BYTES at least."""
-        self._files = threading.Lock()
+        self._files_lock = threading.Lock()
         """Held while files are read or folded: none goes meanwhile."""
         self._held_name = ""
         self._held_bytes = 0
@@ -133,7 +133,7 @@ class Spool:
             self._changed.wait_for(lambda: self._end() > position or or_else(), timeout_s)
             return self._end()
 
-    def wake(self) -> None:
+    def wake_waiters(self) -> None:
         """Let whoever waits look whether something else is so."""
         with self._changed:
             self._changed.notify_all()
@@ -188,9 +188,9 @@ class Spool:
         if len(done) >= self._fold_files or sum(one.size_bytes for one in done) >= max(FOLD_BYTES, self._held_bytes):
             self._fold(done)
 
-    def held(self) -> pa.Table:
+    def held_rows(self) -> pa.Table:
         """How often each row holds, by all that is in the spool."""
-        with self._files:
+        with self._files_lock:
             with self._changed:
                 segments = list(self._segments)
             return add_up(self._last_fold(), (read_segment(self.folder, one) for one in segments))
@@ -199,7 +199,7 @@ class Spool:
         return self._segments[-1].end if self._segments else self._folded
 
     def _fold(self, done: Sequence[Segment]) -> None:
-        with self._files:
+        with self._files_lock:
             folded = add_up(self._last_fold(), (read_segment(self.folder, one) for one in done))
             written = encode(folded.to_batches(), folded.schema)
             name = f"held-{done[-1].end:020d}-{zlib.crc32(written):08x}.arrow"

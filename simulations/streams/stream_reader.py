@@ -101,16 +101,16 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         # Spark asks when it is done with what it asked for before: there is room again, though it commits that later.
         spool.mark_read(begin)
         receiver = self._start_receiver()
-        receiver.check()
+        receiver.raise_if_failed()
         if self._target is None:
             spool.wait_beyond(begin, FIRST_ANSWER_S, receiver.has_begun)
             end = spool.wait_beyond(begin, POLL_S, receiver.has_ended)
-            receiver.check()
+            receiver.raise_if_failed()
         elif begin >= self._target:
             return start
         else:
             while (end := spool.wait_beyond(begin, POLL_S, receiver.has_ended)) <= begin:
-                receiver.check()
+                receiver.raise_if_failed()
             end = min(end, self._target)
         if isinstance(limit, ReadMaxRows):
             end = min(end, begin + limit.max_rows)
@@ -123,7 +123,7 @@ class GsgStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         spool, receiver = self._open_spool(), self._start_receiver()
         while receiver.answer_end is None:
             spool.wait_beyond(spool.end, POLL_S, receiver.has_begun)
-            receiver.check()
+            receiver.raise_if_failed()
         self._target = receiver.answer_end
 
     def reportLatestOffset(self) -> Offset | None:

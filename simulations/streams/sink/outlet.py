@@ -63,7 +63,7 @@ class Outlet:
         if client is not None:
             await client.close()
 
-    async def send(self, ask: Callable[[AsyncClient], Awaitable[Returned]], what: str) -> Returned:
+    async def send_request(self, ask: Callable[[AsyncClient], Awaitable[Returned]], what: str) -> Returned:
         """Have a peer do what ``ask`` asks of it. Raises NotTaken where none does in time, or one says that none ever will."""
         began_s: float | None = None
         for attempt in count():

@@ -80,7 +80,7 @@ class EventParts:
         """Fewer than PART_TUPLES, between two calls."""
         self._first = 0
 
-    def add(self, tuples: Sequence[Tuple]) -> Iterator[EventPart]:
+    def add_events(self, tuples: Sequence[Tuple]) -> Iterator[EventPart]:
         """More events; the parts that they complete."""
         self._waiting += tuples
         whole = len(self._waiting) // PART_TUPLES * PART_TUPLES

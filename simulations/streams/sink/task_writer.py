@@ -19,7 +19,7 @@ from .options import EVENTS, SinkOptions
 from .outlet import Outlet
 from .peer_failover import PeerFailover
 from .requests import WINDOW_ROWS, EventPart, EventParts, TaskPlace, last_words, parts_of
-from .row_tuples import RowReader, RowShape
+from .row_tuples import RowShape, TupleReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,14 +47,14 @@ def write_task(batches: Iterator[pa.RecordBatch], options: SinkOptions, shape: R
     # A fact may be told by any peer; an event by the one that may have told it before.
     failover = PeerFailover(options.access.urls, first=place.partition, stay_s=options.same_peer_s if is_events else 0.0)
     outlet = Outlet(options.access, failover, max_wait_s=options.max_wait_s, rng=SystemRandom())
-    reader = RowReader(shape, options.terms, place.partition)
+    reader = TupleReader(shape, options.terms, place.partition)
     return asyncio.run(TaskWriter(outlet, reader, place).write(batches, is_events=is_events))
 
 
 class TaskWriter:
     """Writes what ``reader`` makes of rows by ``outlet``."""
 
-    def __init__(self, outlet: AbstractAsyncContextManager[Outlet], reader: RowReader, place: TaskPlace) -> None:
+    def __init__(self, outlet: AbstractAsyncContextManager[Outlet], reader: TupleReader, place: TaskPlace) -> None:
         self._outlet_context = outlet
         self._outlet: Outlet
         self._reader = reader
@@ -80,7 +80,7 @@ class TaskWriter:
         return self._written
 
     async def _write_facts(self, batch: pa.RecordBatch) -> None:
-        come, gone = last_words(*self._reader.read(batch))
+        come, gone = last_words(*self._reader.read_tuples(batch))
         async with asyncio.TaskGroup() as requests:
             for sign, tuples in ((1, come), (-1, gone)):
                 for part in parts_of(tuples):
@@ -92,14 +92,16 @@ class TaskWriter:
             return await (client.insert(part) if sign > 0 else client.retract(part))
 
         try:
-            self._written.changed += await self._outlet.send(ask, f"{len(part):,} facts of partition {self._place.partition}")
+            self._written.changed += await self._outlet.send_request(
+                ask, f"{len(part):,} facts of partition {self._place.partition}"
+            )
             self._written.requests += 1
         finally:
             self._free_places.release()
 
     async def _write_events(self, batch: pa.RecordBatch) -> None:
-        tuples, _ = self._reader.read(batch)
-        for part in self._parts.add(tuples):
+        tuples, _ = self._reader.read_tuples(batch)
+        for part in self._parts.add_events(tuples):
             await self._notify(part)
 
     async def _notify(self, part: EventPart) -> None:
@@ -108,5 +110,5 @@ class TaskWriter:
         async def ask(client: AsyncClient) -> None:
             await client.notify(part.events, key=key)
 
-        await self._outlet.send(ask, f"{len(part.events):,} events of partition {self._place.partition}")
+        await self._outlet.send_request(ask, f"{len(part.events):,} events of partition {self._place.partition}")
         self._written.requests += 1

@@ -73,7 +73,7 @@ def test_what_was_taken_makes_room_for_as_much(monkeypatch: pytest.MonkeyPatch) 
     for _ in range(20):
         inbox.receive_rows([1], [("a",)])
         inbox.complete()
-        while inbox.take() is not None:
+        while inbox.take_next() is not None:
             pass
 
     assert not inbox.overflowed

@@ -19,9 +19,9 @@ AT = datetime(2026, 11, 29, 8, 30, tzinfo=UTC)
 def column(kind: str, *values: object, term_format: str = "plain") -> list[object]:
     columns = [("x", kind)]
     maker = ColumnMaker(columns, term_format, segment_schema(columns))
-    maker.begin(("y", "x"))
+    maker.set_variables(("y", "x"))
     rows = [(1, None if value is None else term(value)) for value in values]
-    batch = maker.batch([1] * len(rows), rows, AT)
+    batch = maker.make_batch([1] * len(rows), rows, AT)
     assert maker.unfit["x"] == sum(
         made is None and value is not None for made, value in zip(batch[0].to_pylist(), values, strict=True)
     )
@@ -74,9 +74,9 @@ def test_a_typed_column_has_values_of_its_type_and_null_for_all_else(
 
 def test_rows_without_variables_have_a_sign_and_a_moment() -> None:
     maker = ColumnMaker([], "plain", segment_schema([]))
-    maker.begin(())
+    maker.set_variables(())
 
-    batch = maker.batch([1, -1], [(), ()], AT)
+    batch = maker.make_batch([1, -1], [(), ()], AT)
 
     assert batch.to_pydict() == {"sign": [1, -1], "at": [AT, AT]}
 
@@ -84,6 +84,6 @@ def test_rows_without_variables_have_a_sign_and_a_moment() -> None:
 def test_the_row_of_a_gap_has_a_moment_alone() -> None:
     columns = [("x", "string"), ("n", "bigint")]
 
-    assert ColumnMaker(columns, "plain", segment_schema(columns)).gap(AT).to_pylist() == [
+    assert ColumnMaker(columns, "plain", segment_schema(columns)).gap_row(AT).to_pylist() == [
         {"v0": None, "v1": None, "sign": None, "at": AT}
     ]

@@ -33,8 +33,8 @@ AT = datetime(2026, 11, 29, tzinfo=UTC)
 def rows(*signed: str) -> list[pa.RecordBatch]:
     """Rows such as +a and -a, as one batch."""
     maker = ColumnMaker(COLUMNS, "plain", SCHEMA)
-    maker.begin(("x",))
-    return [maker.batch([{"+": 1, "-": -1, "!": 0}[one[0]] for one in signed], [(one[1:],) for one in signed], AT)]
+    maker.set_variables(("x",))
+    return [maker.make_batch([{"+": 1, "-": -1, "!": 0}[one[0]] for one in signed], [(one[1:],) for one in signed], AT)]
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def texts(spool: Spool, start: int, end: int) -> list[tuple[int, str]]:
 
 
 def held(spool: Spool) -> dict[str, int]:
-    return {row["v0"]: row["count"] for row in spool.held().to_pylist()}
+    return {row["v0"]: row["count"] for row in spool.held_rows().to_pylist()}
 
 
 def test_rows_have_positions_and_any_range_of_them_can_be_read(tmp_path: Path) -> None:
@@ -314,7 +314,7 @@ def test_a_damaged_fold_is_told(tmp_path: Path) -> None:
     next(tmp_path.glob("held-*")).write_bytes(b"")
 
     with opened(tmp_path) as again, pytest.raises(BadSpool, match="is damaged; expected it as it was written"):
-        again.held()
+        again.held_rows()
 
 
 def test_a_segment_that_is_missing_is_told(tmp_path: Path) -> None:
