@@ -110,8 +110,11 @@ def _refuse_option(name: str, known: Mapping[str, str], *, stream: bool) -> None
         raise BadParameter("load() was given a path, and rows come from peers; expected load() alone, with the option peers")
     if not stream and name in map(str.lower, OF_STREAM):
         raise BadParameter(f"the option {name} is of streams alone; expected it with readStream, or leave it out of read")
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean {known[close[0]]}?" if close else ""
+    # At load() of a stream nothing may say yet that it is one.
+    names = {one.lower(): one for one in (*OF_QUERY, *OF_STREAM)}
+    close = difflib.get_close_matches(name, names, 1)
+    of_stream = ", which is of streams" if close and close[0] not in known else ""
+    hint = f"; did you mean {names[close[0]]}{of_stream}?" if close else ""
     raise BadParameter(f"unknown option {name}; expected some of {', '.join(known.values())}{hint}")
 
 
