@@ -160,6 +160,7 @@ class Peer:
         self._open = True
         try:
             await self._disk.begin_life(self._membership.id, life)
+            await parts.publisher.keyed.read()
             self._start_task(self._disk.run(), self._disk.work)
             self._start_task(parts.handover.run(), "handover")
             parts.begin_trace()
@@ -270,19 +271,22 @@ class Peer:
         """Make tuples untrue: those for everybody, or those for an audience; returns how many were true. Raises as above."""
         return await self._calls.facts(-1, tuples, audience_of(audience))
 
-    async def notify(self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None) -> None:
-        """Events, in order: each joins with the facts of its moment wherever somebody subscribed. The rest as in :meth:`insert`."""
-        await self._calls.events(tuples, audience_of(audience))
+    async def notify(
+        self, tuples: Iterable[Iterable[object]], *, audience: Iterable[bytes | str] | None = None, key: str | None = None
+    ) -> None:
+        """Events, in order: each joins with the facts of its moment wherever somebody subscribed. ``key`` names up to 1,000, which
+        are not told again when they come again under it (docs/delivery.md, Events with keys). The rest as in :meth:`insert`."""
+        await self._calls.events(tuples, audience_of(audience), key=key)
 
     async def run(self, script: str) -> list[LiveSubscription]:
-        """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order.
-
-        Raises BadText or BadQuery, and applies nothing, when any part of the script is wrong.
-        """
-        made, verbs = [], {Insert: self.insert, Delete: self.retract, Notify: self.notify}
+        """Run a GSG script, block by block; returns the subscriptions that its SUBSCRIBE blocks made, in order. Raises BadText or
+        BadQuery, and applies nothing, when any part of the script is wrong."""
+        made, verbs = [], {Insert: self.insert, Delete: self.retract}
         for block in await read_script(script):
             if isinstance(block, Subscribe):
                 made.append(await self._parts.subscriptions.subscribe(block.query, text=block.text))
+            elif isinstance(block, Notify):
+                await self.notify(block.tuples)
             else:
                 await verbs[type(block)](block.tuples)
         return made
@@ -393,10 +397,8 @@ class Peer:
         return self._parts.interests.wanted(events, within=within)
 
     def flash_here(self, events: Sequence[tuple[Tuple, str | None]], *, via: Sequence[int] | None = None) -> EventBatch | None:
-        """Like :meth:`flash`, at once: call :meth:`flash_on` until the batch is done, in turn with others.
-
-        None, and nothing done, where others are concerned: await :meth:`flash` then.
-        """
+        """Like :meth:`flash`, at once: call :meth:`flash_on` until the batch is done, in turn with others. None, and nothing done,
+        where others are concerned: await :meth:`flash` then."""
         self._opened()
         return self._parts.local_events.flash(events, via)
 

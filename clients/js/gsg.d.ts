@@ -79,6 +79,11 @@ export interface PublishOptions {
   audience?: string[];
 }
 
+export interface NotifyOptions extends PublishOptions {
+  /** Names these events, 1,000 at most: a peer that has told them does not when they come again under it, such as a UUID. */
+  key?: string;
+}
+
 export interface SubscribeOptions {
   language?: string;
   /** Changes that are kept unread, here and at the peer. */
@@ -243,7 +248,7 @@ export interface Client {
   readonly channel: Channel;
   insert(tuples: Tuple[], options?: PublishOptions): Promise<number>;
   retract(tuples: Tuple[], options?: PublishOptions): Promise<number>;
-  notify(tuples: Tuple[], options?: PublishOptions): Promise<void>;
+  notify(tuples: Tuple[], options?: NotifyOptions): Promise<void>;
   subscribe(query: string, options?: SubscribeOptions): Promise<Subscription>;
   why(number: number, row: Row): Promise<Why>;
   whyNot(number: number, row: Row): Promise<WhyNot>;

@@ -86,9 +86,9 @@ export class Client {
     return (await this.ask({ type: "retract", ...publishing(tuples, options) })).count;
   }
 
-  /** Publish events, in order. */
-  async notify(tuples, options = {}) {
-    await this.ask({ type: "notify", ...publishing(tuples, options) });
+  /** Publish events, in order; `key` names them, 1,000 at most: under it they are told once. */
+  async notify(tuples, { key, ...options } = {}) {
+    await this.ask(defined({ type: "notify", ...publishing(tuples, options), key }));
   }
 
   /** A standing query; resolves when the peer has made it, and its rows follow as changes. */

@@ -4,7 +4,8 @@
       ├──the same key is under way──> waits for that, and looks again
       └──nobody knows the key──> told ──> remembered, on disk where there is one ──> acknowledged
 
-What is remembered was told, so nothing is lost: where the peer ends between the two, whoever asks again has it told a second time.
+What is remembered was told, so nothing is lost: where the peer ends, or the request is given up, between the two, whoever asks
+again has it told a second time.
 Each peer remembers what it has taken itself; one that takes the same request from a client that went on there tells it once more.
 """
 
@@ -24,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class KeyedEvents:
-    """The keys of one peer. ``folder`` is its data directory, read when the first key comes; None for a peer without one."""
+    """The keys of one peer. ``folder`` is its data directory; None for a peer without one."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._keys = EventKeys()
@@ -41,10 +42,11 @@ class KeyedEvents:
     async def publish(self, asked: KeyRecord, send: Callable[[], Awaitable[int]]) -> int:
         """Tell the events of a request by ``send()``, unless its key is known; how many they are.
 
-        Raises LocalError where the key names other events, Refused where the key could not be kept: the events were told then.
+        Raises LocalError where the key names other events, and Refused where the disk fails: if the key could not be kept, the
+        events were told, and if the keys that are there cannot be read, they were not.
         """
         if not self._is_read:
-            await self._read()
+            await self._read_or_refuse()
         name = asked.owner, asked.key
         while (other := self._under_way.get(name)) is not None:
             await other.wait()
@@ -59,7 +61,15 @@ class KeyedEvents:
             done.set()
         return count
 
-    async def _read(self) -> None:
+    async def read(self) -> None:
+        """Read what is on disk, as the peer starts: nobody who comes with a key is to wait for it. What cannot be read is logged,
+        and tried again with each key that comes."""
+        try:
+            await self._read_or_refuse()
+        except Refused as refused:
+            log.error("%s, until it can be read", refused)
+
+    async def _read_or_refuse(self) -> None:
         async with self._reading:
             if self._is_read or self._file is None:
                 return

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import NamedTuple, Self
 
@@ -30,10 +30,14 @@ KEYS_OF_ONE = 50_000
 """Keys of one owner that are known; the oldest of that owner goes. Those who have no token are one owner."""
 KEYS = 100_000
 """Keys of all owners that are known, some 25 MB; the oldest of the owner with the most goes."""
+PROGRAM = "(program)"
+"""The owner of the keys of the program that runs the peer: no token has such a name."""
 
 _LAYOUT = struct.Struct(">8s16s8sIQ")
 RECORD_BYTES = _LAYOUT.size + 4
 """Of one key: its fields, and their CRC-32."""
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 class KeyRecord(NamedTuple):
@@ -59,7 +63,29 @@ class KeyRecord(NamedTuple):
         return cls(*_LAYOUT.unpack(fields))
 
 
-def record_of(owner: str, key: str, events: Sequence[Tuple], audience: Audience | None, at_s: float) -> KeyRecord:
+class EventsHash:
+    """The hash of the events of one request, which are added one by one: all of them at once would keep others waiting."""
+
+    def __init__(self, events: Iterable[Tuple] = ()) -> None:
+        self._hash = blake2b(digest_size=8)
+        self.number = 0
+        """Events that were added."""
+        for items in events:
+            self.add(items)
+
+    def add(self, items: Tuple) -> None:
+        """One event, the next one."""
+        # A tuple as msgpack says where it ends, so those of one request stand one after the other.
+        self._hash.update(_encode(items))
+        self.number += 1
+
+    def digest(self, audience: Audience | None) -> bytes:
+        """Of all of them, and of who may read them: 8 bytes. Called once."""
+        self._hash.update(_encode(None if audience is None else sorted(audience)))
+        return self._hash.digest()
+
+
+def record_of(owner: str, key: str, events: EventsHash, audience: Audience | None, at_s: float) -> KeyRecord:
     """What is to be remembered of a key. Raises LocalError for a text that can be none."""
     if not isinstance(key, str) or not 1 <= len(key) <= MAX_KEY_CHARACTERS or not key.isprintable():
         shown = f"{key!r:.80}" if isinstance(key, str) else type(key).__name__
@@ -67,9 +93,8 @@ def record_of(owner: str, key: str, events: Sequence[Tuple], audience: Audience 
             f"{shown} is no key for events; expected a text of 1 to {MAX_KEY_CHARACTERS} printable characters, such as a UUID"
         )
     whose = blake2b(owner.encode(), digest_size=8).digest()
-    said = msgspec.msgpack.encode((events, None if audience is None else sorted(audience)))
-    hashed = blake2b(said, digest_size=8).digest()
-    return KeyRecord(whose, blake2b(key.encode(), digest_size=16, key=whose).digest(), hashed, len(events), max(int(at_s), 0))
+    named = blake2b(key.encode(), digest_size=16, key=whose).digest()
+    return KeyRecord(whose, named, events.digest(audience), events.number, max(int(at_s), 0))
 
 
 class EventKeys:
@@ -79,6 +104,10 @@ class EventKeys:
         # A plain dict whose first ones are deleted takes the longer to find its first the more of them there were.
         self._owners: dict[bytes, OrderedDict[bytes, bytes]] = {}
         """By owner and key the record, the one remembered first first. Limits: KEYS_OF_ONE, KEYS."""
+        self._with: dict[int, OrderedDict[bytes, None]] = {}
+        """The owners by how many keys each has, so that the one with the most is found without looking at all of them."""
+        self._most = 0
+        """Keys of the owner that has the most."""
         self.count = 0
         """How many there are."""
 
@@ -99,16 +128,18 @@ class EventKeys:
 
     def remember(self, record: KeyRecord) -> None:
         """The events of this key were told."""
-        known = self._owners.setdefault(record.owner, OrderedDict())
-        self.count += known.pop(record.key, None) is None
+        owner = record.owner
+        known = self._owners.setdefault(owner, OrderedDict())
+        before = len(known)
+        known.pop(record.key, None)
         known[record.key] = record.pack()
         while len(known) > KEYS_OF_ONE or self._is_over(known, record.at_s):
-            self._forget_oldest(known)
+            known.popitem(last=False)
+        self._recount(owner, before, len(known))
         if self.count > KEYS:
-            owner, most = max(self._owners.items(), key=lambda item: len(item[1]))
-            self._forget_oldest(most)
-            if not most:
-                del self._owners[owner]
+            most = next(iter(self._with[self._most]))
+            self._owners[most].popitem(last=False)
+            self._recount(most, self._most, self._most - 1)
 
     def records(self) -> list[bytes]:
         """All records, those of one owner in their order."""
@@ -118,6 +149,19 @@ class EventKeys:
         oldest = KeyRecord.unpack(next(iter(known.values())))
         return oldest is not None and now_s - oldest.at_s > KEPT_S
 
-    def _forget_oldest(self, known: OrderedDict[bytes, bytes]) -> None:
-        known.popitem(last=False)
-        self.count -= 1
+    def _recount(self, owner: bytes, before: int, now: int) -> None:
+        """An owner had so many keys, and has so many now."""
+        self.count += now - before
+        if before != now:
+            if before:
+                del self._with[before][owner]
+                if not self._with[before]:
+                    del self._with[before]
+            if now:
+                self._with.setdefault(now, OrderedDict())[owner] = None
+            else:
+                del self._owners[owner]
+        self._most = max(self._most, now)
+        # No further down than keys were forgotten, each of which was remembered once.
+        while self._most and self._most not in self._with:
+            self._most -= 1

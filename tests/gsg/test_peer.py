@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from peers import PORT, feeds, guest_of, make_peer, overlay, quiet, simulate, templates, unread
@@ -12,7 +13,7 @@ import gsg.rendezvous.feed
 import gsg.wire.messages
 import rete
 from dht.simnet import SimNet, run
-from gsg import BadTerm, BadText, DoorClosed, Peer, PeerUnreachable, Refused, Row, Symbol
+from gsg import BadTerm, BadText, DoorClosed, LocalError, Peer, PeerUnreachable, Refused, Row, Symbol
 
 ON = Symbol("on")
 
@@ -36,6 +37,34 @@ def test_a_fact_inserted_at_one_peer_is_a_row_at_another() -> None:
         assert await unread(subscription) == ['-?x="a" ?y="b" ?z="c"']
 
     simulate(work, seed=1)
+
+
+def test_events_of_a_peer_with_a_key_are_told_once() -> None:
+    async def work(net: SimNet, peers: list[Peer]) -> None:
+        subscription = await peers[1].subscribe("(?x, on, ?y)")
+
+        for key in ("1", "1", None, "2"):
+            await peers[0].notify([("a", ON, "b")], key=key)
+        await quiet()
+
+        assert await unread(subscription) == ['!?x="a" ?y="b"'] * 3
+        with pytest.raises(LocalError, match="was used for others"):
+            await peers[0].notify([("a", ON, "c")], key="1")
+
+    simulate(work, seed=3)
+
+
+async def test_keys_are_read_before_a_peer_is_there(tmp_path: Path) -> None:
+    async with Peer(data=tmp_path) as peer:
+        await peer.notify([("a", ON)], key="1")
+
+    async with Peer(data=tmp_path) as peer:
+        (tmp_path / "event_keys").unlink()
+        subscription = await peer.subscribe("(?x, ^on)")
+        for key, name in (("1", "a"), ("2", "b")):
+            await peer.notify([(name, ON)], key=key)
+
+        assert [row["x"] for _, row in await subscription.batch(1)] == ["b"]
 
 
 def test_a_late_subscription_begins_complete() -> None:

@@ -36,6 +36,24 @@ describe("a client of a peer", { skip: peer ? false : "GSG_PEER names no peer" }
     assert.deepEqual(await changes.next(), { value: undefined, done: true });
   });
 
+  test("tells events with a key once", async () => {
+    const subscription = await client.subscribe("(?x, keyed)");
+    const event = (name) => [[name, symbol("keyed")]];
+    const key = crypto.randomUUID();
+
+    await client.notify(event("a"), { key });
+    await client.notify(event("a"), { key });
+    await client.notify(event("b"), { key: `${key}, another` });
+
+    const heard = [];
+    for await (const { row } of subscription) {
+      heard.push(row.x);
+      if (row.x === "b") break;
+    }
+    assert.deepEqual(heard, ["a", "b"]);
+    await assert.rejects(client.notify(event("c"), { key }), (error) => error.kind === "LocalError" && error.message.includes("was used for others"));
+  });
+
   test("has terms back as it said them", async () => {
     const values = ["s", 1, 2n ** 53n, -(2n ** 80n), 0.1, 1e-9, false, symbol("k"), iri("http://e.org/a"), text("Haus", "de"), double(21), { list: [1, { compound: [symbol("f"), 2] }] }];
     const subscription = await client.subscribe("(echo, ?n, ?value)");

@@ -18,6 +18,10 @@ const { constants, silent } = await client.vocabulary(10);
 const constant: Term | null = constants[0]!.constant;
 console.log(constant, constants[0]!.facts + 1, silent[0]!.why.length);
 
+await client.notify([["door", symbol("rang")]], { key: crypto.randomUUID(), audience: [] });
+
+// @ts-expect-error: facts have no key
+await client.insert([["kitchen", 21.5]], { key: "a" });
 // @ts-expect-error: null is no term
 await client.insert([[null]]);
 // @ts-expect-error: a tuple is a list of terms

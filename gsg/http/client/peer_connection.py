@@ -8,7 +8,7 @@ While it is reconnecting, what is asked waits. What was under way is sent again 
 since they are a set, events with a key, questions and subscriptions. Another event might be told twice, so whoever waits for its
 acknowledgement is told that it may have been told or not. Subscriptions are made again under the numbers that they had. A
 connection that does not reconnect ends when its peer is lost, and whoever waits for a reply then, or reads a subscription, is told
-why, and what to do.
+why, and what to do. What reads a subscription and fails at that ends its subscription alone (subscription_reader.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from enum import Enum
 from itertools import count
 from random import Random
 from ssl import SSLContext
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 from websockets.asyncio.client import ClientConnection
@@ -31,24 +31,23 @@ from ...errors import AccessDenied, DoorClosed, GsgError, LocalError, PeerMisbeh
 from ..failures import error_of
 from ..protocol import (
     AskDoors,
+    Done,
     Doors,
     Ended,
     Failed,
     OfSubscription,
     Reply,
     Request,
-    Subscribe,
     Subscribed,
-    SubscribeEvents,
-    SubscribeTopic,
+    Unsubscribe,
 )
 from .door_choice import DoorChoice, GiveUp, Pause, pause_s
 from .opening import check_token, check_url, open_websocket, why_closed
+from .subscription_reader import SubscriptionReader, end_reader, failure_of
 from .under_way import CONNECT_AGAIN, Asked, asked_for, may_be_sent_again, next_step, with_next_step
 
 log = logging.getLogger(__name__)
 
-SubscribeRequest = Subscribe | SubscribeEvents | SubscribeTopic
 Wanted = TypeVar("Wanted", bound=Reply)
 
 Token: TypeAlias = str | Callable[[], str]
@@ -64,26 +63,6 @@ class ConnectionState(Enum):
     CONNECTED = "connected"
     RECONNECTING = "reconnecting"
     CLOSED = "closed"
-
-
-class SubscriptionReader(Protocol):
-    """Who hears what the peer tells of one subscription."""
-
-    again: str
-    """What to do where its connection has ended."""
-
-    @property
-    def request(self) -> SubscribeRequest:
-        """By which it is made, and made again."""
-
-    def begin(self, subscribed: Subscribed, reconnected: Reconnected | None) -> None:
-        """The peer has made it; ``reconnected`` where it was made by another one before, perhaps. Raises PeerMisbehaved."""
-
-    def receive(self, message: OfSubscription) -> None:
-        """The peer tells of it. Raises PeerMisbehaved for what cannot be of this subscription."""
-
-    def end(self, error: GsgError) -> None:
-        """Nothing more will come."""
 
 
 class PeerConnection:
@@ -263,16 +242,22 @@ class PeerConnection:
                 self.receive(_decode_reply(data if isinstance(data, bytes) else data.encode()))
         except ConnectionClosed as error:
             return self._lost_by(why_closed(error))
+        except (msgspec.MsgspecError, PeerMisbehaved, RecursionError) as error:
+            why: GsgError = PeerMisbehaved(f"the peer at {self.url} sent what is no reply: {error}")
+            code = 1002  # a protocol error (RFC 6455, section 7.4.1)
         except Exception as error:
             # What a peer sends must not raise in whoever reads it: each of its users is told, and a defect of ours is in the log.
-            if not isinstance(error, (msgspec.MsgspecError, PeerMisbehaved, RecursionError)):
-                log.exception("a message of the peer at %s could not be taken", self.url)
-            why = PeerMisbehaved(f"the peer at {self.url} sent what is no reply: {error}")
-            self.end(why)
-            # 1002: a protocol error (RFC 6455, section 7.4.1).
-            await websocket.close(1002)
-            return why
-        return self._lost_by("has stopped")
+            log.exception("a message of the peer at %s could not be taken", self.url)
+            why = LocalError(
+                f"this client failed at a message of the peer at {self.url}: {type(error).__name__}: {error}; its log says more: "
+                "please report that, and connect again"
+            )
+            code = 1011  # an unexpected condition (the same)
+        else:
+            return self._lost_by("has stopped")
+        self.end(why)
+        await websocket.close(code)
+        return why
 
     def _lost_by(self, why: str) -> PeerUnreachable:
         return PeerUnreachable(f"the peer at {self.url} {why}")
@@ -280,19 +265,38 @@ class PeerConnection:
     def receive(self, reply: Reply) -> None:
         """A message has come. Raises PeerMisbehaved for what a subscription cannot be told."""
         subscription = self.subscriptions.get(reply.request)
-        if isinstance(reply, OfSubscription):
-            if isinstance(reply, Ended):
-                self.subscriptions.pop(reply.request, None)
-            if subscription is not None:
-                subscription.receive(reply)
+        try:
+            if isinstance(reply, OfSubscription):
+                if isinstance(reply, Ended):
+                    self.subscriptions.pop(reply.request, None)
+                if subscription is not None:
+                    subscription.receive(reply)
+                return
+            if isinstance(reply, Subscribed) and subscription is not None:
+                subscription.begin(reply, self._reconnected)
+        except PeerMisbehaved:
+            raise
+        except Exception as error:
+            log.exception("what reads a subscription at %s failed at what the peer told it", self.url)
+            self._abandon(reply.request, failure_of(error))
             return
-        if isinstance(reply, Subscribed) and subscription is not None:
-            subscription.begin(reply, self._reconnected)
-        elif isinstance(reply, Doors) and reply.request == self._ask_doors:
+        if isinstance(reply, Doors) and reply.request == self._ask_doors:
             self._doors.learn(reply.urls)
         asked = self._waiting.get(reply.request)
         if asked is not None and not asked.reply.done():
             asked.reply.set_result(reply)
+
+    def _abandon(self, number: int, failure: LocalError) -> None:
+        """What reads a subscription has failed: that ends, here and at the peer, and nothing else does."""
+        if (reader := self.subscriptions.pop(number, None)) is not None:
+            end_reader(reader, failure)
+            self._run_in_background(self._unsubscribe(number))
+        if (asked := self._waiting.get(number)) is not None and not asked.reply.done():
+            asked.reply.set_exception(failure)
+
+    async def _unsubscribe(self, number: int) -> None:
+        with suppress(LocalError, RemoteError):  # the peer does not know it, or is gone
+            await self.ask(Unsubscribe(self.next_number(), number), Done)
 
     def end(self, error: GsgError) -> None:
         """The connection has ended for good: whoever waits or reads is told why."""
@@ -305,7 +309,7 @@ class PeerConnection:
                 asked.reply.set_exception(error)
         subscriptions, self.subscriptions = self.subscriptions, {}
         for subscription in subscriptions.values():
-            subscription.end(with_next_step(error, subscription.again))
+            end_reader(subscription, with_next_step(error, subscription.again))
         self._set_state(ConnectionState.CLOSED, str(error))
 
     # --- another peer -------------------------------------------------------------------------------------------------------
@@ -390,7 +394,7 @@ class PeerConnection:
             self._run_in_background(self._make_again(number, reader))
         else:
             del self.subscriptions[number]
-            reader.end(error)
+            end_reader(reader, error)
 
     async def _make_again(self, number: int, reader: SubscriptionReader) -> None:
         """Ask for a subscription until the peer makes it, with pauses."""
@@ -405,7 +409,7 @@ class PeerConnection:
                     log.warning("the peer at %s cannot make a subscription again, and is asked again: %s", self.url, error)
                 except LocalError as error:
                     if self.subscriptions.pop(number, None) is reader:
-                        reader.end(error)
+                        end_reader(reader, error)
                     return
                 else:
                     return

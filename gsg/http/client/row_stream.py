@@ -20,7 +20,8 @@ from .under_way import ROWS_FOLLOW, SUBSCRIBE_AGAIN, what_follows
 
 
 class RowReader(Protocol):
-    """Who reads. Nothing of it may wait: it is called by what reads the connection."""
+    """Who reads. Nothing of it may wait: it is called by what reads the connection. What it raises ends its subscription, with a
+    LocalError of which that is the cause, and nothing else of the client."""
 
     def begin(self, variables: tuple[str, ...], reconnected: Reconnected | None) -> None:
         """A peer is about to tell its whole answer; ``reconnected`` where another one has told one before, or some of it: those

@@ -38,7 +38,9 @@ LINES: Final = "application/x-ndjson"
 _LINES: Final = {LINES, "application/ndjson", "application/jsonl"}
 """One format under several names (https://github.com/ndjson/ndjson-spec, https://jsonlines.org)."""
 KEY_HEADER: Final = "Idempotency-Key"
-"""Names the events of a body, which are not told again under it (draft-ietf-httpapi-idempotency-key-header, section 2.1)."""
+"""Names the events of a body, which are not told again under it (draft-ietf-httpapi-idempotency-key-header, section 2.1). Whoever
+sends it with facts is refused: a fact that is said once more changes nothing, unless another one has done the contrary meanwhile,
+and then the key is taken for a promise that nobody keeps."""
 IDLE_S: Final = 600.0
 """How long a client that publishes line by line may say nothing; then it is answered 408, with what was published."""
 PAUSE_S: Final = 5.0
@@ -69,12 +71,21 @@ class _Line(GsgError):
 
 def insert(services: Services) -> Endpoint:
     """Makes facts true."""
-    return _endpoint(services, lambda _: partial(services.peer.caller().facts, 1))
+    return _endpoint(services, partial(_begin_facts, services, 1))
 
 
 def retract(services: Services) -> Endpoint:
     """Makes facts untrue."""
-    return _endpoint(services, lambda _: partial(services.peer.caller().facts, -1))
+    return _endpoint(services, partial(_begin_facts, services, -1))
+
+
+def _begin_facts(services: Services, sign: int, request: Request) -> Publish:
+    if KEY_HEADER in request.headers:
+        raise LocalError(
+            f"{KEY_HEADER} with facts; expected it with POST /events alone: leave it out, as facts are a set, and one that is said "
+            "once more changes nothing"
+        )
+    return partial(services.peer.caller().facts, sign)
 
 
 def notify(services: Services) -> Endpoint:
@@ -87,8 +98,12 @@ def notify(services: Services) -> Endpoint:
 
 
 def _key_of(request: Request) -> str | None:
-    """The key that a request has, if any: a string of structured fields (RFC 9651), or the text as it is."""
-    said = request.headers.get(KEY_HEADER)
+    """The key that a request has, if any: a string of structured fields (RFC 9651), or the text as it is. Raises LocalError for
+    several."""
+    keys = request.headers.getlist(KEY_HEADER)
+    if len(keys) > 1:
+        raise LocalError(f"{len(keys)} headers {KEY_HEADER}; expected one, which names all events of the request")
+    said = keys[0] if keys else None
     if said is None or len(said) < 2 or not said[0] == said[-1] == '"':
         return said
     return re.sub(r"\\(.)", r"\1", said[1:-1])

@@ -127,6 +127,30 @@ async def test_the_key_of_a_body_with_other_events_is_refused(door: HttpDoor) ->
     assert "was used for others" in second.json["detail"]
 
 
+async def test_several_keys_of_one_request_are_refused(door: HttpDoor) -> None:
+    headers = {"idempotency-key": '"a"\r\nidempotency-key: "b"'}
+
+    answer = await request(door, "POST", "/events", [["bell"]], headers)
+
+    assert answer.status == 400
+    assert answer.json["detail"] == "2 headers Idempotency-Key; expected one, which names all events of the request"
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+@pytest.mark.parametrize(("media_type", "body"), [("application/json", [["a"]]), ("application/x-ndjson", b'["a"]\n')])
+async def test_facts_have_no_key(door: HttpDoor, client: AsyncClient, method: str, media_type: str, body: object) -> None:
+    await client.insert([("a",)] if method == "DELETE" else [])
+
+    answer = await request(door, method, "/facts", body, {"content-type": media_type, "idempotency-key": '"a"'})
+
+    assert answer.status == 400
+    assert answer.json["detail"] == (
+        "Idempotency-Key with facts; expected it with POST /events alone: leave it out, as facts are a set, and one that is said "
+        "once more changes nothing"
+    )
+    assert len((await client.subscribe("(?x)")).rows()) == (method == "DELETE")
+
+
 async def test_lines_have_no_key(door: HttpDoor) -> None:
     answer = await request(
         *(door, "POST", "/events", b'["a"]\n'), {"content-type": "application/x-ndjson", "idempotency-key": '"a"'}

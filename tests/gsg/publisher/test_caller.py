@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+import gsg.background
 import gsg.publisher.caller
 from gsg.errors import BadTerm, Refused
 from gsg.publisher.caller import PARTS_UNDER_WAY, Caller
+from gsg.publisher.keyed_events import KeyedEvents
+from gsg.storage.disk.event_keys_file import EventKeysFile
+from gsg.storage.event_keys import KeyRecord
 from gsg.tuples.terms import Tuple
 from gsg.wire.trace_context import NO_SPANS
 
@@ -19,6 +25,8 @@ class Publisher:
 
     def __init__(self) -> None:
         self.spans = NO_SPANS
+        self.keyed = KeyedEvents()
+        self.wall_clock = float
         self.said: list[list[Tuple]] = []
         self.answers = asyncio.Event()
         self.answers.set()
@@ -39,6 +47,7 @@ class Publisher:
 
     async def events(self, events: Sequence[tuple[Tuple, str | None]], *, audience: object = None, span: object = None) -> None:
         self.said.append([items for items, _ in events])
+        await self.answers.wait()
 
 
 @pytest.fixture
@@ -139,3 +148,69 @@ async def test_a_call_that_is_cancelled_in_line_keeps_nobody_waiting(publisher: 
 
     assert await caller.facts(1, numbered(900, 1)) == 1
     assert publisher.said[-1] == [(1, 900)]
+
+
+async def test_events_with_a_key_are_looked_at_in_turn_with_others(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gsg.background, "SLICE_S", 0)
+    one, other = caller_of(publisher), caller_of(publisher)
+
+    async with asyncio.TaskGroup() as calls:
+        calls.create_task(one.events(numbered(0, 3), key="a"))
+        calls.create_task(one.events(numbered(3, 1)))
+        calls.create_task(other.events(numbered(100, 1)))
+
+    assert publisher.said == [numbered(100, 1), numbered(0, 3), numbered(3, 1)]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("PART_BYTES", 3), ("PART_TERMS", 2)])
+async def test_events_with_a_key_are_cut_by_their_bytes_and_terms(
+    publisher: Publisher, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(gsg.publisher.caller, limit, most)
+    caller = caller_of(publisher)
+
+    assert [await caller.events(numbered(0, 3), key="a") for _ in range(2)] == [3, 3]
+
+    assert publisher.said == [numbered(0, 2), numbered(2, 1)]
+
+
+async def test_no_events_with_a_key_are_none(publisher: Publisher) -> None:
+    assert await caller_of(publisher).events([], key="a") == 0
+
+
+async def test_what_comes_behind_a_key_that_is_under_way_for_another_does_not_overtake_it(publisher: Publisher) -> None:
+    one, other = caller_of(publisher), caller_of(publisher)
+    publisher.answers.clear()
+    first = asyncio.create_task(one.events(numbered(0, 1), key="a", owner="lake"))
+    await asyncio.sleep(0)
+    behind = [
+        asyncio.create_task(other.events(numbered(number, 1), key=key, owner="lake")) for number, key in ((0, "a"), (1, None))
+    ]
+    await asyncio.sleep(0)
+
+    first.cancel()
+    publisher.answers.set()
+    await asyncio.wait([first, *behind])
+
+    assert publisher.said == [numbered(0, 1), numbered(0, 1), numbered(1, 1)]
+
+
+async def test_what_comes_behind_the_first_key_does_not_overtake_it(
+    publisher: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_go_on = threading.Event()
+
+    def read(_: EventKeysFile) -> list[KeyRecord]:
+        may_go_on.wait(10)
+        return []
+
+    monkeypatch.setattr(EventKeysFile, "read", read)
+    publisher.keyed = KeyedEvents(tmp_path)
+    caller = caller_of(publisher)
+    calls = [asyncio.create_task(caller.events(numbered(number, 1), key=key)) for number, key in ((0, "a"), (1, None))]
+    await asyncio.sleep(0)
+
+    may_go_on.set()
+    await asyncio.wait(calls)
+
+    assert publisher.said == [numbered(0, 1), numbered(1, 1)]

@@ -14,11 +14,11 @@ import gsg.publisher.keyed_events as keyed_module
 from gsg import LocalError, Refused
 from gsg.publisher.keyed_events import KeyedEvents
 from gsg.storage.disk.event_keys_file import EventKeysFile
-from gsg.storage.event_keys import KeyRecord, record_of
+from gsg.storage.event_keys import EventsHash, KeyRecord, record_of
 
 
 def asked(key: str, *events: int) -> KeyRecord:
-    return record_of("", key, [(number,) for number in events or (1,)], None, 0)
+    return record_of("", key, EventsHash((number,) for number in events or (1,)), None, 0)
 
 
 class Teller:
@@ -195,6 +195,23 @@ async def test_a_file_that_cannot_be_read_is_said_before_anything_is_told(teller
     with pytest.raises(Refused, match=r"its disk failed \(is a directory at .*\): no events with keys are taken"):
         await KeyedEvents(tmp_path).publish(asked("a"), teller.send)
     assert teller.told == 0
+
+
+async def test_a_file_that_cannot_be_read_at_the_start_is_said_and_read_when_it_can(
+    teller: Teller, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await KeyedEvents(tmp_path).publish(asked("a"), teller.send)
+    (tmp_path / "event_keys").rename(tmp_path / "away")
+    (tmp_path / "event_keys").mkdir()
+    keyed = KeyedEvents(tmp_path)
+
+    await keyed.read()
+    (tmp_path / "event_keys").rmdir()
+    (tmp_path / "away").rename(tmp_path / "event_keys")
+
+    assert "no events with keys are taken, until it can be read" in caplog.text
+    assert await keyed.publish(asked("a"), teller.send) == 1
+    assert teller.told == 1
 
 
 async def test_a_file_that_is_long_has_what_is_known_alone(teller: Teller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

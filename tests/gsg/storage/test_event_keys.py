@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import gsg.storage.event_keys as keys_module
 from gsg import LocalError, Symbol
-from gsg.storage.event_keys import KEPT_S, RECORD_BYTES, EventKeys, KeyRecord, record_of
+from gsg.storage.event_keys import KEPT_S, RECORD_BYTES, EventKeys, EventsHash, KeyRecord, record_of
 from gsg.tuples.terms import Tuple
 
 BELL: list[Tuple] = [("bell", Symbol("rang"))]
 
 
 def asked(key: str, owner: str = "", at_s: float = 0, events: list[Tuple] = BELL) -> KeyRecord:
-    return record_of(owner, key, events, None, at_s)
+    return record_of(owner, key, EventsHash(events), None, at_s)
 
 
 def known(keys: EventKeys, *names: str, owner: str = "", at_s: float = 0) -> list[bool]:
@@ -50,7 +53,7 @@ def test_a_key_with_other_events_is_refused() -> None:
 def test_events_for_other_readers_are_others() -> None:
     readers = frozenset([b"\0" * 20])
 
-    assert record_of("", "a", BELL, readers, 0).events != asked("a").events
+    assert record_of("", "a", EventsHash(BELL), readers, 0).events != asked("a").events
 
 
 def test_a_key_is_forgotten_after_a_day() -> None:
@@ -97,6 +100,45 @@ def test_an_owner_without_keys_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> 
         keys.remember(asked("key", name))
 
     assert len(keys.records()) == 1
+
+
+def calls_of(work: Callable[[], object]) -> int:
+    """How many calls of functions it takes."""
+    kinds: list[str] = []
+    sys.setprofile(lambda _frame, kind, _what: kinds.append(kind))
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return kinds.count("call")
+
+
+def test_making_room_costs_the_same_however_many_owners_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = []
+    for owners in (10, 1_000):
+        monkeypatch.setattr(keys_module, "KEYS", 2 * owners)
+        keys = EventKeys()
+        for number in range(2 * owners):
+            keys.remember(asked("a" if number < owners else "b", f"{number % owners}"))
+        newest = asked("c", "0")
+        costs.append(calls_of(lambda keys=keys, newest=newest: keys.remember(newest)))  # type: ignore[misc]  # binds them
+        assert keys.count == 2 * owners
+
+    assert costs[0] == costs[1]
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 5)), max_size=60))
+def test_no_more_keys_are_known_than_may_be_and_the_newest_is(told: list[tuple[str, int]]) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(keys_module, "KEYS", 6)
+        patched.setattr(keys_module, "KEYS_OF_ONE", 4)
+        keys = EventKeys()
+
+        for at_s, (owner, number) in enumerate(told):
+            keys.remember(asked(f"{number}", owner, at_s * KEPT_S // 8))
+
+            assert known(keys, f"{number}", owner=owner, at_s=at_s * KEPT_S // 8) == [True]
+            assert keys.count == len(keys.records()) <= 6
 
 
 @pytest.mark.parametrize("key", ["", "x" * 201, "a\nb", "\ud800", 7], ids=["empty", "long", "newline", "surrogate", "number"])

@@ -11,7 +11,7 @@ import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
 import gsg
-from gsg import AsyncClient, Overrun, PeerMisbehaved, PeerUnreachable, Stale
+from gsg import AsyncClient, LocalError, Overrun, PeerMisbehaved, PeerUnreachable, Stale
 from gsg.http.protocol import (
     AskDoors,
     Done,
@@ -126,7 +126,7 @@ async def test_a_mistake_of_ours_while_reading_ends_the_client_and_is_logged(
 ) -> None:
     async with gsg.connect(double.url) as client:
         monkeypatch.setattr(client._connection, "receive", lambda reply: 1 // 0)
-        with pytest.raises(PeerMisbehaved):
+        with pytest.raises(LocalError, match=f"this client failed at a message of the peer at {double.url}: ZeroDivisionError: "):
             await asyncio.wait_for(client.subscribe("(?x)"), 10)
 
     assert "could not be taken" in caplog.text

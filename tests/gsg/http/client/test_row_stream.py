@@ -7,11 +7,12 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from scripted_peer import scripted
 
 import gsg
-from gsg import AsyncClient, BadText, Overrun, PeerMisbehaved, Stale, TooManyTokens
+from gsg import AsyncClient, BadText, LocalError, Overrun, PeerMisbehaved, Stale, TooManyTokens
 from gsg.errors import GsgError, Reconnected
 from gsg.http.door import HttpDoor
 from gsg.http.protocol import Dropped, Ended, Events, Failed, OutOfDate, Reply, Request, Rows, Subscribed, Unsubscribe, UpToDate
@@ -180,6 +181,95 @@ async def test_what_is_no_row_of_it_ends_the_connection(message: Callable[[int],
 
     assert what == "end"
     assert isinstance(error, PeerMisbehaved)
+
+
+class Failing(Heard):
+    """A reader that fails at one of its calls, with what a peer's fault is told by elsewhere."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__()
+        self.at = at
+
+    def begin(self, variables: tuple[str, ...], reconnected: Reconnected | None) -> None:
+        self._fail("begin")
+        super().begin(variables, reconnected)
+
+    def receive_rows(self, signs: list[int], values: list[tuple[Term | None, ...]]) -> None:
+        self._fail("receive_rows")
+        super().receive_rows(signs, values)
+
+    def complete(self) -> None:
+        self._fail("complete")
+        super().complete()
+
+    def end(self, error: GsgError | None) -> None:
+        super().end(error)
+        self._fail("end")
+
+    def _fail(self, call: str) -> None:
+        if call == self.at:
+            raise msgspec.ValidationError(f"no {call} here")
+
+
+@pytest.mark.parametrize("at", ["receive_rows", "complete"])
+async def test_a_reader_that_fails_ends_its_subscription_and_nothing_else(
+    door: HttpDoor, client: AsyncClient, at: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    on, failing, other = gsg.Symbol("on"), Failing(at), Heard()
+    await client.insert([("a", on, 1)])
+
+    await client.stream("(?x, ^on, 1)", failing)
+    *_, (what, error) = await failing.until({"receive_rows": 2, "complete": 3}[at])
+    await client.stream("(?x, ^on, ?y)", other)
+
+    assert (what, type(error), type(error.__cause__)) == ("end", LocalError, msgspec.ValidationError)
+    assert str(error).startswith(
+        f"what reads this subscription failed at what the peer told it: ValidationError: no {at} here; the subscription has ended"
+    )
+    assert "what reads a subscription at" in caplog.text
+    await other.until(3)
+    assert [each.text for each in await client.subscriptions()] == ["(?x, ^on, ?y)"]
+
+
+async def test_a_reader_that_fails_at_the_beginning_is_told_to_whoever_asked(client: AsyncClient) -> None:
+    failing = Failing("begin")
+
+    with pytest.raises(LocalError, match="ValidationError: no begin here"):
+        await client.stream("(?x)", failing)
+
+    assert [what for what, *_ in failing.told] == ["end"]
+    assert await client.insert([("a",)]) == 1
+    assert await client.subscriptions() == []
+
+
+async def test_a_reader_that_fails_at_the_next_peer_ends_there() -> None:
+    failing = Failing("")
+    async with (
+        scripted(lambda _, request: answer(request, 1)) as peer,
+        AsyncClient(peer.url, rng=Random(1), pause=no_pause) as client,
+    ):
+        await client.stream("(?x)", failing)
+        await failing.until(3)
+        failing.at = "begin"
+        peer.cut(0)
+        [*_, (what, error)] = await failing.until(4)
+
+        assert (what, type(error)) == ("end", LocalError)
+        assert client._connection.lost is None
+
+
+async def test_a_reader_that_fails_as_it_ends_keeps_nobody_from_being_told(
+    door: HttpDoor, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing, other = Failing("end"), Heard()
+
+    async with gsg.connect(door.url) as client:
+        await client.stream("(?x)", failing)
+        await client.stream("(?x)", other)
+        await other.until(2)
+
+    assert other.told[-1] == ("end", None)
+    assert "what reads a subscription failed as it ended" in caplog.text
 
 
 async def test_a_peer_that_names_other_variables_than_the_last_one_is_not_believed() -> None:

@@ -11,9 +11,9 @@ import pytest
 
 import gsg.storage.disk.event_keys_file as file_module
 from gsg.storage.disk.event_keys_file import EventKeysFile
-from gsg.storage.event_keys import RECORD_BYTES, KeyRecord, record_of
+from gsg.storage.event_keys import RECORD_BYTES, EventsHash, KeyRecord, record_of
 
-RECORDS = [record_of("", f"key {number}", [(number,)], None, number) for number in range(5)]
+RECORDS = [record_of("", f"key {number}", EventsHash([(number,)]), None, number) for number in range(5)]
 PACKED = [record.pack() for record in RECORDS]
 
 
@@ -89,3 +89,61 @@ def test_what_fails_while_it_is_written_leaves_nothing(file: EventKeysFile, monk
 
     file.append(PACKED[4:])
     assert read_anew(file) == [*RECORDS[:2], RECORDS[4]]
+
+
+def failing(*_: int) -> None:
+    raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+
+def test_nothing_is_written_behind_what_could_not_be_cut_off(file: EventKeysFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    file.append(PACKED[:2])
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "ftruncate", failing)
+        with patched.context() as writing:
+            writing.setattr(os, "fsync", failing)
+            with pytest.raises(OSError, match="Input/output error"):
+                file.append([PACKED[2][:7]])
+
+        with pytest.raises(
+            OSError, match=f"what a write that failed has left behind byte {2 * RECORD_BYTES} cannot be cut off: input"
+        ):
+            file.append(PACKED[3:4])
+
+    file.append(PACKED[4:])
+    assert read_anew(file) == [*RECORDS[:2], RECORDS[4]]
+
+
+def test_a_file_that_is_written_anew_has_nothing_to_cut_off(file: EventKeysFile, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "ftruncate", failing)
+        patched.setattr(os, "fsync", failing)
+        with pytest.raises(OSError, match="Input/output error"):
+            file.append([PACKED[0][:7]])
+
+    file.write_anew(PACKED[:3])
+    file.append(PACKED[3:])
+
+    assert read_anew(file) == RECORDS
+
+
+@pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="folders are synced where a system has that")
+def test_a_file_whose_name_was_not_synced_has_it_synced_by_the_next_write(
+    file: EventKeysFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bool] = []
+    fsync = os.fsync
+
+    def sync(descriptor: int) -> None:
+        synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
+        if synced == [False, True]:
+            failing()
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
+    with pytest.raises(OSError, match="Input/output error"):
+        file.append(PACKED[:1])
+    for number in (1, 2):
+        file.append([PACKED[number]])
+
+    assert synced == [False, True, False, True, False]
+    assert read_anew(file) == RECORDS[1:3]
