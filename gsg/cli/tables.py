@@ -97,12 +97,14 @@ class FittedTable:
         for at in columns:
             column = self._columns[at]
             longest = max((row[at].cell_len for row in self._rows), default=0)
+            # A table may be narrower than its cells where they have spaces: it would be broken there, or cut.
+            whole = max(longest, *(Text(line).cell_len for line in column.heading.split("\n")))
             table.add_column(
                 column.heading,
                 justify="left" if column.is_text else "right",
                 no_wrap=not column.folds,
                 overflow="fold",
-                min_width=min(longest, FOLDED) if column.folds else None,
+                min_width=min(longest, FOLDED) if column.folds else whole,
             )
         for row in self._rows:
             table.add_row(*(row[at] for at in columns))

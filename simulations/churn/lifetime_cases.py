@@ -32,8 +32,8 @@ class LifetimesRequest(MeetingRequest):
     def completed(self) -> LifetimesRequest:
         """With what is usual in the place of what was not said."""
         usual = tuple(replicas for replicas in USUAL_REPLICAS if replicas <= min(self.peers))
-        hours = self.mean_hours or (MEAN_S / 3600,)
-        return replace(self.with_usual_meetings(), replicas=self.replicas or usual or (1,), mean_hours=hours)
+        once = self.with_usual_meetings()
+        return replace(once, replicas=once.replicas or usual or (1,), mean_hours=once.mean_hours or (MEAN_S / 3600,))
 
     def law_of(self, name: str, mean_hours: float) -> Lifetimes:
         """One law. Raises BadParameter."""

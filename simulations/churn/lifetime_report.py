@@ -217,17 +217,18 @@ def _thousandth(interval: Interval) -> Interval:
 
 
 _NO_POINT = "Where a line has no point nothing was seen."
-_NOTES = (
-    "Each peer lives by a law and is followed by another one; lives that are under way in the beginning are drawn by what "
-    "is left of them. A share of peers leaves in order and hands over at once; a crash is noticed after what peers take for "
-    "it, and the next closest peer is sent the key. Newcomers are sent the keys that are theirs from then on. keys: how "
-    "many are lost on a day, once or more, as no living peer has them; they are posted anew at once. expected: by "
-    "arithmetic, where lives are exponential and holders die by themselves. matches: the same share, of matches, many of "
-    "which meet under few keys. fewer than r: the share of time with fewer than r living peers that have the key; primary "
-    "lacks: in which the closest one is dead or has not got it yet, so that what is published is late; none has it: in "
-    "which no living peer has it, so that what is published is missed. messages and kB: what a peer sends in an hour, in "
-    "the mean, in frames of real size with confirmations and questions; comparing: what holders of the same keys ask each "
-    "other every ten seconds. Facts are those of three keys of each tuple, whatever the strategy. In brackets are 95 % "
-    "intervals, by the spread between runs. Of nothing seen it is said in how many sets of holders that share no peer, of "
-    "all days, and what share that leaves possible."
-)
+_NOTES = """\
+Each peer lives by a law and is followed by another one; lives that are under way in the beginning are drawn by what is left of
+    them. A share of peers leaves in order and hands over at once. A crash is noticed after what peers take for it, and the next
+    closest peer is sent the key. Newcomers are sent the keys that are theirs from then on.
+keys: how many are lost on a day, once or more, as no living peer has them; they are posted anew at once.
+expected: by arithmetic, where lives are exponential and holders die by themselves.
+matches: the same share, of matches, many of which meet under few keys.
+fewer than r: the share of time with fewer than r living peers that have the key.
+primary lacks: in which the closest one is dead or has not got it yet, so that what is published is late.
+none has it: in which no living peer has it, so that what is published is missed.
+messages, kB: what a peer sends in an hour, in the mean, in frames of real size with confirmations and questions.
+comparing: what holders of the same keys ask each other every ten seconds.
+Facts are those of three keys of each tuple, whatever the strategy.
+Brackets: 95 % intervals, by the spread between runs. Of nothing seen it is said in how many sets of holders that share no peer, of
+    all days, and what share that leaves possible."""

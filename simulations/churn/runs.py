@@ -52,7 +52,8 @@ class ChurnRequest(MeetingRequest):
     def completed(self) -> ChurnRequest:
         """With what is usual in the place of what was not said."""
         usual = tuple(replicas for replicas in USUAL_REPLICAS if replicas <= min(self.peers))
-        return replace(self.with_usual_meetings(), replicas=self.replicas or usual or (1,))
+        once = self.with_usual_meetings()
+        return replace(once, replicas=once.replicas or usual or (1,))
 
 
 @dataclass(frozen=True)
@@ -319,14 +320,16 @@ _LAST: list[tuple[str, str, Callable[[Mean], str]]] = [
     ("moved", "holders per key and epoch; less is cheaper", lambda mean: str(mean.copies_moved)),
 ]
 _NO_POINT = "Where a line has no point nothing was lost."
-_NOTES = (
-    "In each epoch a share of all peers dies at one moment, and as many join. Templates are posted at the r closest peers "
-    "before, facts published to the r closest after. hand-over, without: the share of keys, and so of matches, lost after "
-    "the first epoch, in the mean, where keys are handed over to whoever is closest by then, and where they stay; matches: "
-    f"with hand-over, the share of matches themselves, many of which meet under few keys; {MOST_RUNS:.0%} of runs: what so "
-    "many of the runs do not exceed of that; runs lose 1/4: how many runs lose a quarter of all matches or more, as where a "
-    "hot key is lost; closest alone: without, where facts go to the closest peer only; end: after all epochs, with nothing "
-    "posted anew; moved: holders that had to be given a key, per key and epoch; not posted: matches of subscriptions that "
-    "find no key, on top of all else. In brackets are 95 % intervals, by the spread between runs. Of nothing lost it is "
-    "said in how many sets of holders that share no peer, and what share that leaves possible."
-)
+_NOTES = f"""\
+Templates are posted at the r closest peers before anybody dies, and facts are published to the r closest after.
+hand-over, without: the share of keys, and so of matches, lost after the first epoch, in the mean, where keys are handed over to
+    whoever is closest by then, and where they stay.
+matches: with hand-over, the share of matches themselves, many of which meet under few keys.
+{MOST_RUNS:.0%} of runs: what so many of the runs do not exceed of that.
+runs lose 1/4: how many runs lose a quarter of all matches or more, as where a hot key is lost.
+closest alone: without, where facts go to the closest peer only.
+end: after all epochs, with nothing posted anew.
+moved: holders that had to be given a key.
+not posted: matches of subscriptions that find no key, on top of all else.
+Brackets: 95 % intervals, by the spread between runs. Of nothing lost it is said in how many sets of holders that share no peer,
+    and what share that leaves possible."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from ..engine.sweep import check_cases
 from ..errors import BadParameter
@@ -71,14 +71,16 @@ class MeetingRequest:
 
     def with_usual_meetings(self) -> Self:
         """With what is usual in the place of what was not said, and each thing once and by one name."""
-        return replace(
+        named = replace(
             self,
-            zipf=tuple(
-                dict.fromkeys(",".join(f"{each:g}" for each in three_of(text, "--zipf", float)) for text in self.zipf or (ZIPF,))
-            ),
-            mix=tuple(dict.fromkeys(str(parse_mix(text)) for text in self.mix)) or (str(COMMON_MIX),),
-            strategies=tuple(dict.fromkeys(parse(name).name for name in self.strategies or ("rarest",))),
+            zipf=tuple(",".join(f"{each:g}" for each in three_of(text, "--zipf", float)) for text in self.zipf or (ZIPF,)),
+            mix=tuple(str(parse_mix(text)) for text in self.mix) or (str(COMMON_MIX),),
+            strategies=tuple(parse(name).name for name in self.strategies or ("rarest",)),
         )
+        # Runs of a value that is there twice would count as independent ones, and make intervals narrower than they are.
+        lists = {name: value for name, value in asdict(named).items() if isinstance(value, tuple)}
+        once: dict[str, Any] = {name: tuple(dict.fromkeys(value)) for name, value in lists.items()}  # Any: as the fields are
+        return replace(named, **once)
 
     @property
     def settings(self) -> list[Setting]:
@@ -100,12 +102,11 @@ def check_meetings(request: MeetingRequest) -> None:
     check_subscriptions(request.subscriptions)
     check_cases(len(request.settings))
     for zipf in request.zipf:
-        workload = request.workload(zipf)
-        for name in request.strategies:
-            strategy = parse(name)
-            for peers in request.peers:
-                check_strategy(strategy, peers, workload)
-            refuse_without_effect(strategy)
+        request.workload(zipf)
+    for strategy in map(parse, request.strategies):
+        for peers in request.peers:
+            check_strategy(strategy, peers, numbers=True)
+        refuse_without_effect(strategy)
 
 
 def refuse_without_effect(strategy: Strategy) -> None:

@@ -348,8 +348,8 @@ _COSTS: tuple[tuple[str, str, Callable[[Numbers], str]], ...] = (
     ("steady", "payloads per subscriber and event; 1 is least", lambda one: _shown(one["steady_payloads"])),
     ("changing", "payloads per subscriber and event; 1 is least", lambda one: _shown(one["changing_payloads"])),
     ("small frames", "per subscriber and event; less is cheaper", lambda one: _shown(one["steady_small"])),
-    ("steady last ms", "less is better", lambda one: _shown(one["steady_last_ms"])),
-    ("changing last ms", "less is better", lambda one: _shown(one["changing_last_ms"])),
+    ("steady last", "ms; less is better", lambda one: _shown(one["steady_last_ms"])),
+    ("changing last", "ms; less is better", lambda one: _shown(one["changing_last_ms"])),
     ("missed", "times; 0 is right", lambda one: _shown(one["missed"])),
 )
 _NOTES = """\

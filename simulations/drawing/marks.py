@@ -71,8 +71,10 @@ def height_of(text: Sequence[str]) -> float:
 
 def legend(entries: Sequence[tuple[str, int]]) -> str:
     """Names in their order, each with the number of its looks: its colour, its dashes and its marker."""
-    return "".join(
-        f'<li><svg class="swatch" width="30" height="12" viewBox="0 0 30 12" aria-hidden="true">'
-        f"{themed(swatch(look, 0, 30, 6))}</svg> {escape(name)}</li>"
-        for name, look in entries
-    )
+    return "".join(f"<li>{legend_swatch(look)} {escape(name)}</li>" for name, look in entries)
+
+
+def legend_swatch(look: int) -> str:
+    """How a line looks, as a picture of its own in a page."""
+    drawn = themed(swatch(look, 0, 30, 6))
+    return f'<svg class="swatch" width="30" height="12" viewBox="0 0 30 12" aria-hidden="true">{drawn}</svg>'

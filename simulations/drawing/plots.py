@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,6 +91,8 @@ class Drawn:
     svg: str
     legend: str
     remark: str = ""
+    looks: Mapping[str, int] = field(default_factory=dict)
+    """The number of the looks of each line, by its name."""
 
 
 def lines_plot(
@@ -107,7 +109,7 @@ def lines_plot(
     """Lines with their names at their ends. ``identity`` tells this plot from others on the same page."""
     from matplotlib import rc_context
 
-    lines = [line if line.look is not None else Line(line.name, line.x, line.y, place) for place, line in enumerate(lines)]
+    lines, looks = _with_looks(lines)
     can_x, can_y = _may_be_logarithmic(lines)
     room = sum(height_of(wrapped(line.name)) for line in lines)
     area = _PLOT._replace(bottom=max(_PLOT.bottom, _PLOT.top + room))
@@ -128,7 +130,14 @@ def lines_plot(
         _with(svg, [_ends(shown, area), *spots]),
         legend([(name, line.look or 0) for name, line, _ in shown]),
         _not_drawn(lines, groups),
+        looks,
     )
+
+
+def _with_looks(lines: Sequence[Line]) -> tuple[list[Line], dict[str, int]]:
+    """Lines that all say their looks, and these by name."""
+    told = [line if line.look is not None else replace(line, look=place) for place, line in enumerate(lines)]
+    return told, {line.name: line.look or 0 for line in told}
 
 
 def _may_be_logarithmic(lines: Sequence[Line]) -> tuple[bool, bool]:
@@ -146,12 +155,13 @@ def points_plot(identity: str, points: Sequence[Line], *, title: str, x: str, y:
     """Lines of one point each on logarithmic axes, with their names beside them."""
     from matplotlib import rc_context
 
+    points, looks = _with_looks(points)
     can_x, can_y = _may_be_logarithmic(points)
     with rc_context(_STYLE | {"svg.hashsalt": identity}):
         figure, axes = _axes(_POINTS, _POINTS.right + 16, x, y, log_x=can_x, log_y=can_y)
         artists = []
-        for place, point in enumerate(points):
-            number = place if point.look is None else point.look
+        for point in points:
+            number = point.look or 0
             artists += axes.plot(
                 point.x,
                 point.y,
@@ -175,7 +185,7 @@ def points_plot(identity: str, points: Sequence[Line], *, title: str, x: str, y:
     boxes = beside_points(places, [(LETTER * max(map(len, text)), LINE * len(text)) for text in texts], _POINTS)
     spots = [_spots(name, point, x, y, axes) for name, point in shown]
     labels = [_beside(place, box, text) for place, box, text in zip(places, boxes, texts, strict=True)]
-    return Drawn(_with(svg, [f"<g>{''.join(labels)}</g>", *spots]), "", _not_drawn(points, groups))
+    return Drawn(_with(svg, [f"<g>{''.join(labels)}</g>", *spots]), "", _not_drawn(points, groups), looks)
 
 
 @dataclass(frozen=True, slots=True)

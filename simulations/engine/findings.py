@@ -18,6 +18,8 @@ class Bar:
     name: str
     value: float
     said: str
+    line: str = ""
+    """The line of the plots whose colour it has, by its name; empty where that is the bar's own name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def part_said(part: float, whole: float) -> str:
 def share_said(share: float) -> str:
     """A share in percent, with two digits that count, or with one behind the point; in times where it is above the whole."""
     if share > 1.5:
-        return f"{share:.3g} times"
+        return f"{float(f'{share:.3g}'):,g} times"
     percent = 100 * share
     if percent >= 10 or percent == 0:
         return f"{percent:.1f}%".replace(".0%", "%")

@@ -7,13 +7,15 @@ titles in the plots (drawing/plots.py), and a long table is folded by the browse
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TypeVar
 
-from .findings import Finding
+from ..drawing.marks import legend_swatch
+from ..drawing.palette import LINES
+from .findings import Bar, Finding
 from .page_style import STYLE
 from .places import writing
 
@@ -31,6 +33,8 @@ class Table:
     cells: Sequence[tuple[str, ...]]
     units: tuple[str, ...] = ()
     title: str = ""
+    legend: str = ""
+    """What its words mean: lines, of which each begins with a word of the table."""
 
     @classmethod
     def from_rows(cls, title: str, columns: Sequence[tuple[str, str, Callable[[RowT], str]]], rows: Iterable[RowT]) -> Table:
@@ -46,6 +50,8 @@ class Figure:
     svg: str
     caption: str
     legend: str = ""
+    looks: Mapping[str, int] = field(default_factory=dict)
+    """The number of the looks of each line, by its name."""
 
 
 def write_page(file: Path, text: str) -> None:
@@ -64,29 +70,38 @@ def page(
     *,
     findings: Sequence[Finding] = (),
 ) -> str:
-    """The whole document."""
+    """The whole document. A bar that is called as a line of the plots has the colour of that line."""
+    looks = {name: look for figure in reversed(figures) for name, look in figure.looks.items()}
     return _PAGE.format(
         title=escape(title),
         lead=escape(lead),
-        findings="\n".join(map(_finding, findings)),
+        findings="\n".join(_finding(finding, looks) for finding in findings),
         tables="\n".join(_table(table) for table in tables if table.cells),
-        # A line that is indented goes on with the one before.
-        notes=escape(re.sub(r"\n +", " ", notes)),
+        notes=f"<h2>What the words mean</h2>\n{_notes(notes)}\n" if notes else "",
         figures="\n".join(map(_drawn, figures)),
         configuration=_configuration(configuration),
         style=STYLE,
     )
 
 
-def _finding(finding: Finding) -> str:
+def _notes(notes: str) -> str:
+    # A line that is indented goes on with the one before.
+    joined = re.sub(r"\n +", " ", notes)
+    return f'<p class="notes">{escape(joined)}</p>'
+
+
+def _finding(finding: Finding, looks: Mapping[str, int]) -> str:
     most = max((bar.value for bar in finding.bars), default=0.0) or 1.0
-    bars = "".join(
-        f'<li><span>{escape(bar.name)}</span><i style="width: {100 * bar.value / most:.4g}%"></i>'
-        f"<span>{escape(bar.said)}</span></li>"
-        for bar in finding.bars
-    )
+    bars = "".join(_bar(bar, most, looks.get(bar.line or bar.name)) for bar in finding.bars)
     listed = f'<ul class="bars">{bars}</ul>' if bars else ""
     return f'<section class="finding"><p>{escape(finding.text)}</p>{listed}</section>'
+
+
+def _bar(bar: Bar, most: float, look: int | None) -> str:
+    swatch = "" if look is None else legend_swatch(look)
+    colour = "" if look is None else f"; --bar: var(--{LINES[look % len(LINES)].name})"
+    filled = f'<i style="width: {100 * bar.value / most:.4g}%{colour}"></i>'
+    return f"<li><span>{swatch}{escape(bar.name)}</span>{filled}<span>{escape(bar.said)}</span></li>"
 
 
 def _drawn(figure: Figure) -> str:
@@ -107,6 +122,7 @@ def _table(table: Table) -> str:
     # The box scrolls and not the page; who has no mouse reaches it with the tabulator.
     box = f'<div class="wide" role="region" aria-label="{title}" tabindex="0">'
     shown = f"{box}<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
+    shown += _notes(table.legend) if table.legend else ""
     if len(table.cells) > FOLDED:
         return f"<details><summary>{title}: {len(table.cells)} rows</summary>{shown}</details>"
     return f"<h3>{title}</h3>{shown}"
@@ -125,7 +141,7 @@ def _shown(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
     if isinstance(value, tuple | list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(_shown(part) or "usual" for part in value)
     if isinstance(value, float):
         return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)
@@ -145,9 +161,7 @@ _PAGE = """<!doctype html>
 </div>
 <h2>Figures in tables</h2>
 {tables}
-<h2>What the words mean</h2>
-<p class="notes">{notes}</p>
-<h2>What ran</h2>
+{notes}<h2>What ran</h2>
 {configuration}
 </main>
 </body>

@@ -34,6 +34,10 @@ class Interval:
         """As a number with its interval behind it."""
         return _told(self, 1.0, "")
 
+    def points(self) -> str:
+        """As a difference of shares: in percentage points, without their sign."""
+        return _told(self, 100.0, "")
+
     def percent(self) -> str:
         """As a share: in percent, and where nothing was seen as a bound."""
         if self.value == 0 and self.trials and self.high is not None:
@@ -128,7 +132,8 @@ def _told(interval: Interval, times: float, unit: str) -> str:
     digits = min(8, max(0, 1 - math.floor(math.log10(least)))) if least else 0
     shown = f"{_digits(value, digits)}{unit}"
     if interval.low is None and interval.high is None:
-        return shown
+        # Its digits say nothing of how sure it is: noughts behind the point would only look so.
+        return f"{shown.removesuffix(unit).rstrip('0').rstrip('.')}{unit}" if "." in shown else shown
     if interval.low is None or interval.high is None:
         # An order statistic whose other side is beyond what was seen.
         return f"{shown} ({'up to' if interval.low is None else 'from'} {_digits(ends[0], digits)})"

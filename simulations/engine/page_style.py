@@ -20,7 +20,7 @@ h3 { font-size: 16px; margin: var(--s3) 0 var(--s2); }
 p { margin: var(--s2) 0; max-width: 90ch; overflow-wrap: break-word; }
 :focus-visible { outline: 2px solid var(--blue); outline-offset: 1px; }
 .quiet, figcaption, small, .notes { color: var(--quiet); }
-.notes { white-space: pre-line; }
+.notes { white-space: pre-line; font-size: 14px; }
 
 .finding { margin: var(--s3) 0; padding: var(--s2) var(--s3); max-width: 900px; background: var(--field);
   border-inline-start: 4px solid var(--blue); }
@@ -30,9 +30,10 @@ p { margin: var(--s2) 0; max-width: 90ch; overflow-wrap: break-word; }
   gap: var(--s1) var(--s2); align-items: center; font-size: 14px; font-variant-numeric: tabular-nums; }
 .bars li { display: contents; }
 .bars span { overflow-wrap: anywhere; }
-.bars i { display: block; height: 12px; min-width: 2px; background: var(--blue); }
-.bars li + li i { outline: 1px solid var(--orange);
-  background: repeating-linear-gradient(135deg, var(--orange) 0 4px, var(--field) 4px 6px); }
+.bars .swatch { vertical-align: middle; margin-inline-end: var(--s1); }
+.bars i { --bar: var(--blue); display: block; height: 12px; min-width: 2px; background: var(--bar); }
+.bars li + li i { --bar: var(--orange); outline: 1px solid var(--bar);
+  background: repeating-linear-gradient(135deg, var(--bar) 0 4px, var(--field) 4px 6px); }
 
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 520px), 1fr)); gap: var(--s4); }
 figure { margin: 0; min-width: 0; }
@@ -68,8 +69,7 @@ summary { cursor: pointer; margin: var(--s3) 0 var(--s2); font-weight: 600; }
   main { padding: var(--s2); }
   .labelled > svg { width: 144%; }
   .labelled .ends { display: none; }
-  .plot:not(.labelled) > svg { max-width: 520px; }
-.legend { display: flex; }
+  .legend { display: flex; }
   .wide th:first-child { min-width: 11ch; max-width: 40vw; white-space: normal; overflow-wrap: break-word; }
 }
 @media print { :root { color-scheme: light; } }

@@ -147,7 +147,7 @@ def line_figure(
 
 def figure_of(drawn: Drawn, caption: str) -> Figure:
     """A plot with what it shows, and what it cannot."""
-    return Figure(drawn.svg, f"{caption} {drawn.remark}".strip(), drawn.legend)
+    return Figure(drawn.svg, f"{caption} {drawn.remark}".strip(), drawn.legend, drawn.looks)
 
 
 def first_sentence(caption: str) -> str:

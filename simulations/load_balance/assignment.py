@@ -39,7 +39,7 @@ class Assignment:
     keys: Words
     holders: Whole
     probes: Whole
-    """Peers that somebody asks in vain who knows nothing but the key."""
+    """How many peers are asked for each key before its holder: whoever looks a key up begins with its first or closest peer."""
     pointers: list[tuple[Whole, Whole]]
     """Numbers of keys, and peers that hold a pointer for each, none twice for one key."""
 

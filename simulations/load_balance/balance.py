@@ -39,12 +39,13 @@ if TYPE_CHECKING:
 
 ChunksIn: TypeAlias = "Callable[[pyarrow.RecordBatch], Iterator[Chunk]]"
 TASK_TUPLES = 100_000_000
-"""Tuples of one task at most, some seconds' worth, where nobody says into how many parts they are to be cut. Fewer are one task for
-each core: each hands over all that it counted."""
+"""Tuples that one task counts at most, in some seconds, where no number of parts is given. Up to so many for each core there is one
+task for each core and not more, as each task hands over a count of every slot."""
 LEAST_TUPLES = 1 << 14
-"""Tuples that are worth a task of their own, where nobody says so."""
+"""Tuples that are worth a task of their own, where no number of parts is given."""
 REGION_PEERS = 1 << 20
-"""Peers of one region at most, where so many regions can be; fewer peers are a region for each core."""
+"""Peers of one region at most, unless there can be no more regions (peers.py). Up to so many for each core there is a region for
+each core."""
 COLLECTED_PEERS = 1 << 16
 """Peers of a part that comes through the driver, some 4 MB."""
 LEAST_PEERS = 1 << 14
@@ -385,7 +386,7 @@ def _ipc_of(part: pyarrow.RecordBatch) -> bytes:
 
 
 def usual_cut(tuples: int, cores: int) -> int:
-    """Into how many parts tuples are cut where nobody says: as many for each core, unless they are few."""
+    """Into how many parts tuples are cut where no number is given: a multiple of the cores, unless tuples are few."""
     return min(cores * -(-tuples // (cores * TASK_TUPLES)), -(-tuples // LEAST_TUPLES))
 
 

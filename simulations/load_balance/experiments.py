@@ -12,7 +12,7 @@ from ..engine.results import REPORT, prepare_folder, save_numbers, write_configu
 from ..engine.sweep import Player, Sweep
 from ..errors import BadParameter
 from ..workload.reading.distributed import Distributed
-from ..workload.sources import check_exists
+from ..workload.reading.places_of_files import check_here
 from ..workload.unsteady import Drift, parse_adversary
 from ..workload.workload import (
     COMMON_MIX,
@@ -28,7 +28,7 @@ from ..workload.workload import (
     three_of,
 )
 from .balance import PEERS_FOLDER, Engine, InOneThread, Outcome, run
-from .capacities import parse_capacities
+from .capacities import Capacities, parse_capacities
 from .peers import Peers
 from .plan import check, make_plan
 from .report import Growth, report
@@ -115,18 +115,21 @@ def balance(
     if request.peers is not None:
         Peers(request.peers)
     refuse_unused(request)
-    capacity = parse_capacities(request.capacity) if request.capacity else None
+    capacity = capacity_of(request)
     engine = None
     if request.events is not None:
+        for strategy in strategies:
+            check(strategy, request.peers or PEERS, numbers=False)
         # Files are read where tuples are counted.
-        check_exists(request.events)
+        check_here(request.events)
         prepare_folder(out)
         engine = started()
         title(f"reading {Path(request.events).name}")
     workload, ids, left_out = workload_of(request, engine or InOneThread())
-    peers = replace(Peers(request.peers or PEERS, request.seed) if ids is None else Peers.of(ids), capacity=capacity)
+    drawn = Peers(request.peers or PEERS) if ids is None else Peers.of(ids)
+    peers = replace(drawn, seed=request.seed, capacity=capacity)
     for strategy in strategies:
-        check(strategy, len(peers), workload)
+        check(strategy, len(peers), numbers=isinstance(workload, Synthetic))
     asked = request.subscriptions or SUBSCRIPTIONS
     subscriptions = workload.subscriptions(asked, mix, request.seed)
     if engine is None:
@@ -143,10 +146,10 @@ def balance(
     for seed in range(request.seed + 1, request.seed + request.seeds):
         others = replace(workload, seed=seed) if isinstance(workload, Synthetic) else workload
         asking = others.subscriptions(asked, mix, seed)
-        drawn = replace(peers, seed=seed)
+        peers_of_seed = replace(peers, seed=seed)
         for strategy, kept in zip(strategies, figures, strict=True):
             title(f"{strategy.name}, seed {seed}")
-            kept.append(figures_of(run(strategy, others, asking, drawn, engine)))
+            kept.append(figures_of(run(strategy, others, asking, peers_of_seed, engine)))
     over_seeds = [OverSeeds(strategy.name, kept) for strategy, kept in zip(strategies, figures, strict=True)]
     ran = {"peers": len(peers), "subscriptions": len(subscriptions), "strategies": [strategy.name for strategy in strategies]}
     configuration = {**said, **described(workload, mix), **ran, "left_out": left_out, **provenance()}
@@ -240,7 +243,16 @@ def mix_of(request: BalanceRequest) -> Mix:
         raise BadParameter(
             f"--width {request.width:g} lies between bounds, and the mix {mix} has none; say some, as in --mix ??b=1"
         )
+    if mix.bounded and (request.events or request.trace):
+        raise BadParameter(
+            f"the mix {mix} has bounds, and the objects of files and traces are not read as numbers; expected synthetic tuples"
+        )
     return mix
+
+
+def capacity_of(request: BalanceRequest) -> Capacities | None:
+    """What peers are able to carry; None where all are alike. Raises BadParameter."""
+    return parse_capacities(request.capacity) if request.capacity else None
 
 
 def refuse_unused(request: BalanceRequest) -> None:

@@ -26,15 +26,6 @@ def attribute_of(strategy: Strategy) -> OrderedAttribute | None:
     return OrderedAttribute(ARITY, OBJECT, 0.0, 1.0, strategy.ordered) if strategy.ordered else None
 
 
-def check_numbers(strategy: Strategy, workload: Workload) -> None:
-    """Raises BadParameter for a strategy that takes objects as numbers where the workload does not."""
-    if (strategy.ordered or strategy.maan) and workload.constants[OBJECT].values is None:
-        raise BadParameter(
-            f"strategy {strategy.name!r} takes objects as numbers, and those of files and traces are not read as numbers; expected "
-            "synthetic tuples"
-        )
-
-
 def known_constants(strategy: Strategy, workload: Workload) -> tuple[Constants, ...]:
     """The constants of each position with the facts that are known of them by a strategy.
 
@@ -98,6 +89,6 @@ def holding(values: NDArray[np.float64], bounds: NDArray[np.float64]) -> Whole:
 
 
 def values_of(objects: Constants) -> NDArray[np.float64]:
-    """The numbers that objects are, which :func:`check_numbers` has looked for."""
+    """The numbers that objects are, as :func:`plan.check` has seen to."""
     assert objects.values is not None
     return objects.values

@@ -1,17 +1,18 @@
-"""What it takes to learn what a strategy goes by, in messages: loads, where keys were assigned, who waits for what, and splits.
+"""The messages by which peers learn what a strategy goes by: loads, where keys were assigned, who waits for what, and splits.
 
-All are questions with an answer, or something told that is acknowledged: two messages each, but for a pointer, which is one. None
-are sent in a run: they are counted by the rules below, so they are numbers expected where it is by chance who publishes what.
+A question and its answer are two messages, as are news and their acknowledgement; a pointer is one. A run sends none of them: they
+are counted by the rules below, as the number expected where chance decides which peer publishes a tuple.
 
-* A subscription that looks for the rarest of its constants asks for the facts under each.
-* A key that is inserted first asks all peers of its choices for their load, and leaves pointers at those that do not get it. Nobody
-  remembers where a key is: each copy asks its first peer, and where that is not the holder, one more; under a bound all that are
-  closer than the holder.
-* With ``demand`` each publisher asks all other peers which keys somebody waits under, and again when it publishes and what it was
-  told is older than RENEW_S, as peers do (:mod:`gsg.publisher.quenching`; they ask 256 others at most, and send everything where
-  there are more). All peers publish alike. Subscriptions were there before, so that nothing comes into use meanwhile.
-* A key that is split has twice as many parts each time its load has doubled. Each such version is told to all of its cells and to
-  whoever publishes under it, of tuples, or subscribes under it, of templates; these are any peers.
+* Loads: a subscription that is posted at its rarest constant asks for the facts under each of its constants.
+* Assigning: when a key is first inserted, all peers of its choices are asked for their loads, and those that do not get the key are
+  left a pointer to the one that does.
+* Finding: nobody remembers where a key is. Each copy of a tuple or a subscription asks the first peer of the key's choices, and,
+  if that has a pointer, the holder. Under a bound it asks all peers that are closer to the key than the holder.
+* Interest: with ``demand`` each publisher asks all other peers under which keys somebody waits. It asks again when it publishes and
+  the answers are older than RENEW_S, as peers do (:mod:`gsg.publisher.quenching`); but peers ask at most 256 others, and where
+  there are more they send all tuples. All peers publish alike, and all subscriptions are posted before.
+* Splits: each time the load of a split key has doubled, it has twice as many parts. This is told to all cells that it has by then,
+  and to all peers that have published tuples under it (of rows) or posted templates under it (of columns), which any peer may.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ class Learning:
     loads: int = 0
     """Questions for the facts under constants before subscriptions are posted, and their answers."""
     assigning: int = 0
-    """For the loads of choices, and pointers."""
+    """Questions for the loads of choices, their answers, and pointers."""
     finding: int = 0
-    """To peers that do not hold a key, and their answers."""
+    """Questions to peers that do not hold a key, and their answers."""
     interest: int = 0
     """Which keys somebody waits under."""
     splits: int = 0

@@ -23,8 +23,9 @@ from ..engine.intervals import Interval, flat, mean_of
 from ..engine.results import Results, line_figure
 from ..engine.sweep import Sweep, by_setting, check_size
 from ..errors import check_range
+from ..workload.workload import COMMON_MIX
 from .balance import InOneThread, run
-from .experiments import BalanceRequest, mix_of, workload_of
+from .experiments import SCATTERED, ZIPF, BalanceRequest, capacity_of, mix_of, workload_of
 from .peers import Peers
 from .plan import check
 from .strategies import parse
@@ -46,6 +47,9 @@ class SweepRequest:
     mix: tuple[str, ...] = ("",)
     width: tuple[float, ...] = ()
     values: tuple[str, ...] = ("",)
+    drift: tuple[float, ...] = ()
+    adversary: tuple[str, ...] = ("",)
+    capacity: tuple[str, ...] = ("",)
     distinct: str = ""
     strategies: tuple[str, ...] = USUAL
     seed: int = 1
@@ -64,6 +68,9 @@ class Setting:
     mix: str
     width: float | None
     values: str
+    drift: float | None
+    adversary: str
+    capacity: str
 
     def said(self, varying: Sequence[str]) -> str:
         """Those of its parts that are not the same in all settings."""
@@ -89,6 +96,8 @@ class LoadRow(Setting):
     messages_per_tuple: float
     lost_subscriptions: int
     missed_pairs: int
+    utilisation_max_over_mean: float | None
+    """None where peers are all alike."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +133,8 @@ class Mean:
     messages_per_tuple: Interval
     lost_subscriptions: Interval
     missed_pairs: int
+    utilisation_max_over_mean: Interval | None
+    """None where peers are all alike."""
 
 
 def play(case: LoadCase) -> Iterator[LoadRow]:
@@ -131,7 +142,8 @@ def play(case: LoadCase) -> Iterator[LoadRow]:
     request = case.request
     workload, _, _ = workload_of(request, InOneThread())
     subscriptions = workload.subscriptions(case.subscriptions, mix_of(request), case.seed)
-    outcome = run(parse(case.strategy), workload, subscriptions, Peers(case.peers, case.seed), InOneThread())
+    peers = Peers(case.peers, case.seed, capacity=capacity_of(request))
+    outcome = run(parse(case.strategy), workload, subscriptions, peers, InOneThread())
     setting = {name: value for name, value in asdict(case).items() if name != "distinct"}
     yield LoadRow(
         **setting,
@@ -143,6 +155,7 @@ def play(case: LoadCase) -> Iterator[LoadRow]:
         messages_per_tuple=outcome.messages / outcome.published,
         lost_subscriptions=outcome.lost,
         missed_pairs=outcome.meetings.missed,
+        utilisation_max_over_mean=outcome.utilisation_max_over_mean,
     )
 
 
@@ -151,7 +164,9 @@ def experiment(request: SweepRequest) -> Experiment:
     strategies = [parse(name) for name in dict.fromkeys(request.strategies)]
     request = replace(request, strategies=tuple(strategy.name for strategy in strategies))
     widths: tuple[float | None, ...] = request.width or (None,)
-    lists = (request.peers, request.tuples, request.subscriptions, request.zipf, request.mix, widths, request.values)
+    drifts: tuple[float | None, ...] = request.drift or (None,)
+    sizes = (request.peers, request.tuples, request.subscriptions)
+    lists = (*sizes, request.zipf, request.mix, widths, request.values, drifts, request.adversary, request.capacity)
     # A value that is said twice would count each seed twice, and make intervals narrower than they are.
     settings = list(dict.fromkeys(Setting(*parts) for parts in product(*lists)))
     check_size(request.seed, request.runs, len(settings) * len(strategies) * request.runs)
@@ -167,11 +182,15 @@ def experiment(request: SweepRequest) -> Experiment:
             if not place:
                 asked = case.request
                 mix_of(asked)
-                workload, _, _ = workload_of(asked, InOneThread())
-            check(strategy, setting.peers, workload)
+                capacity_of(asked)
+                workload_of(asked, InOneThread())
+            check(strategy, setting.peers, numbers=True)
             cases += [replace(case, seed=request.seed + number) for number in range(request.runs)]
     sweep = Sweep(LoadRow, cases, play)
-    return Experiment(asdict(request), {"settings": sweep}, partial(results_of, request, settings))
+    # What is as usual is told by its name, and what there is not was not said.
+    said = {name: value for name, value in asdict(request).items() if value not in ((), ("",), "")}
+    usual = {"zipf": (ZIPF,), "mix": (str(COMMON_MIX),), "values": (SCATTERED,)}
+    return Experiment({**usual, **said}, {"settings": sweep}, partial(results_of, request, settings))
 
 
 def means_of(rows: Sequence[LoadRow], settings: Sequence[Setting], strategies: Sequence[str]) -> list[Mean]:
@@ -185,6 +204,7 @@ def means_of(rows: Sequence[LoadRow], settings: Sequence[Setting], strategies: S
             shares = [row.busiest_share_of_tuples for row in mine]
             pairs = [share - row.busiest_share_of_tuples for share, row in zip(shares, first, strict=True)]
             others = {name: mean_of([float(getattr(row, name)) for row in mine]) for name in _MEANS}
+            utilisation = [row.utilisation_max_over_mean for row in mine if row.utilisation_max_over_mean is not None]
             made.append(
                 Mean(
                     setting,
@@ -194,6 +214,7 @@ def means_of(rows: Sequence[LoadRow], settings: Sequence[Setting], strategies: S
                     difference=None if strategy == strategies[0] else mean_of(pairs),
                     **others,
                     missed_pairs=sum(row.missed_pairs for row in mine),
+                    utilisation_max_over_mean=mean_of(utilisation) if utilisation else None,
                 )
             )
     return made
@@ -210,7 +231,7 @@ _MEANS = (
 
 
 def _setting_of(row: LoadRow) -> Setting:
-    return Setting(row.peers, row.tuples, row.subscriptions, row.zipf, row.mix, row.width, row.values)
+    return Setting(**{name: getattr(row, name) for name in Setting.__dataclass_fields__})
 
 
 def results_of(request: SweepRequest, settings: Sequence[Setting], rows: Sequence[LoadRow]) -> Results:
@@ -218,13 +239,15 @@ def results_of(request: SweepRequest, settings: Sequence[Setting], rows: Sequenc
     means = means_of(rows, settings, request.strategies)
     varying = [name for name in Setting.__dataclass_fields__ if len({getattr(setting, name) for setting in settings}) > 1]
     columns = [*((name, "", _told(name)) for name in varying), *_COLUMNS]
+    if any(mean.utilisation_max_over_mean is not None for mean in means):
+        columns.append(_UTILISED)
     return Results(
         title="Who carries what, setting by setting",
         lead=f"{len(settings):,} settings, {len(request.strategies)} strategies, {request.runs} seeds of each.",
         notes=_NOTES,
-        tables=[Table.from_rows("Strategies over all seeds: means with 95 % intervals", columns, means)],
+        tables=[Table.from_rows(f"Strategies over {request.runs} seeds: means with 95 % intervals", columns, means)],
         findings=_findings(means, varying),
-        figures=[_figure(request, means, name, varying) for name in _AXES if name in varying],
+        figures=[_figure(request, means, name, varying) for name in _drawn(varying)],
         summary=[{**asdict(mean.setting), **flat({n: v for n, v in vars(mean).items() if n != "setting"})} for mean in means],
         rows={"settings": rows},
     )
@@ -242,6 +265,7 @@ def _findings(means: Sequence[Mean], varying: Sequence[str]) -> list[Finding]:
             f"{mean.strategy} ({mean.setting.said(varying)})" if varying else mean.strategy,
             mean.busiest_share_of_tuples.value,
             share_said(mean.busiest_share_of_tuples.value),
+            _line_of(mean, _others(_drawn(varying)[0], varying)) if _drawn(varying) else "",
         )
         for mean in (ordered[0], ordered[-1])
     )
@@ -253,17 +277,31 @@ def _findings(means: Sequence[Mean], varying: Sequence[str]) -> list[Finding]:
 
 def _figure(request: SweepRequest, means: Sequence[Mean], name: str, varying: Sequence[str]) -> Figure:
     """What the busiest peer gets against one part of the settings, with a line for each strategy and for what else varies."""
-    others = [other for other in varying if other != name]
+    others = _others(name, varying)
     look = dict(zip(request.strategies, looks([parse(strategy) for strategy in request.strategies]), strict=True))
     lines = []
-    for (strategy, rest), some in by_setting(means, lambda mean: (mean.strategy, mean.setting.said(others))).items():
+    for line, some in by_setting(means, lambda mean: _line_of(mean, others)).items():
         ordered = sorted(some, key=lambda mean: float(getattr(mean.setting, name)))
         against = np.array([float(getattr(mean.setting, name)) for mean in ordered])
         shares = np.array([mean.busiest_share_of_tuples.value for mean in ordered])
-        lines.append(Line(f"{strategy}, {rest}" if others else strategy, against, shares, look[strategy]))
+        lines.append(Line(line, against, shares, look[some[0].strategy]))
     caption = f"What the busiest peer gets against {name}. Down is good."
     y = "tuples at the busiest peer (copies per tuple)"
     return line_figure(name, lines, x=_AXES[name], y=y, log_x=True, log_y=True, caption=caption)
+
+
+def _drawn(varying: Sequence[str]) -> list[str]:
+    """The parts of a setting that plots are against."""
+    return [name for name in _AXES if name in varying]
+
+
+def _others(name: str, varying: Sequence[str]) -> list[str]:
+    return [other for other in varying if other != name]
+
+
+def _line_of(mean: Mean, others: Sequence[str]) -> str:
+    """The line that a point belongs to in a plot for which these parts of a setting vary beside the one that it is against."""
+    return f"{mean.strategy}, {mean.setting.said(others)}" if others else mean.strategy
 
 
 _AXES = {
@@ -271,22 +309,34 @@ _AXES = {
     "tuples": "tuples (count)",
     "subscriptions": "subscriptions (count)",
     "width": "between two bounds (share of the range)",
+    "drift": "tuples of which other constants are common in each hour (share)",
 }
 """Parts of a setting that are numbers."""
 _COLUMNS: tuple[tuple[str, str, Callable[[Mean], str]], ...] = (
     ("strategy", "", lambda mean: mean.strategy),
     ("busiest gets", "of all tuples; less is better", lambda mean: mean.busiest_share_of_tuples.percent()),
-    ("difference", "to the first strategy", lambda mean: "" if mean.difference is None else mean.difference.percent()),
-    ("of the work", "less is better", lambda mean: mean.busiest_share_of_work.percent()),
-    ("max/mean", "1 is even", lambda mean: f"{mean.max_over_mean.value:,.1f}"),
+    (
+        "difference",
+        "percentage points, to the first strategy; below 0 is better",
+        lambda mean: "" if mean.difference is None else mean.difference.points(),
+    ),
+    ("of the work", "at the busiest peer; less is better", lambda mean: mean.busiest_share_of_work.percent()),
+    ("max/mean", "times; 1 is even", lambda mean: f"{mean.max_over_mean.value:,.1f}"),
     ("messages", "per tuple", lambda mean: f"{mean.messages_per_tuple.value:,.2f}"),
-    ("lost", "0 is right", lambda mean: f"{mean.lost_subscriptions.value:,.0f}"),
-    ("missed", "0 is right", lambda mean: f"{mean.missed_pairs:,}"),
+    ("lost", "subscriptions; 0 is right", lambda mean: f"{mean.lost_subscriptions.value:,.0f}"),
+    ("missed", "pairs; 0 is right", lambda mean: f"{mean.missed_pairs:,}"),
 )
-_NOTES = (
-    "Busiest gets, of the work: what the busiest peer gets of all tuples and of all match work, as means over seeds with 95 % "
-    "intervals (Student's t). Each seed has other peers, subscriptions and tuples, which are the same by all strategies: the "
-    "difference is taken seed by seed, and its interval says whether it is more than chance. max/mean: of copies of tuples. lost: "
-    "subscriptions that find no key. missed: matching pairs, in samples of all seeds, that did not meet. All else is as for one "
-    "setting (gsg simulate load-balance)."
+_UTILISED: tuple[str, str, Callable[[Mean], str]] = (
+    "utilised",
+    "max/mean; 1 is even",
+    lambda mean: "" if mean.utilisation_max_over_mean is None else f"{mean.utilisation_max_over_mean.value:,.1f}",
 )
+"""Where peers are not all alike."""
+_NOTES = """\
+busiest gets, of the work: what the busiest peer gets of all tuples and of all match work, as means over seeds with 95 %
+    intervals (Student's t).
+difference: taken seed by seed, as a seed has the same peers, subscriptions and tuples by all strategies; its interval says
+    whether it is more than chance.
+max/mean: of copies of tuples; utilised: the same of copies by capacity, where peers are not all alike.
+lost: subscriptions that find no key. missed: matching pairs, in samples of all seeds, that did not meet though they should.
+All else is as for one setting (gsg simulate load-balance)."""

@@ -22,7 +22,7 @@ from ..engine.ownership import MAX_PEERS
 from ..engine.randomness import Stream, Words
 from ..errors import BadParameter, check_range
 from ..workload.workload import ARITY, OBJECT, Constants, Subscriptions, Workload
-from .interval_keys import check_numbers, constants_of, holding, intervals_asked, known_constants, ranges_asked, values_of
+from .interval_keys import constants_of, holding, intervals_asked, known_constants, ranges_asked, values_of
 from .learning import split_messages
 from .ring import Ranges, points_of
 from .strategies import Spread, Strategy
@@ -141,9 +141,13 @@ def peer_ids(count: int, seed: int) -> Words:
     return Stream(seed, "peer").words(0, count)
 
 
-def check(strategy: Strategy, peers: int, workload: Workload) -> None:
-    """Raises BadParameter for a strategy that so many peers cannot run, or that the workload has nothing for."""
-    check_numbers(strategy, workload)
+def check(strategy: Strategy, peers: int, *, numbers: bool) -> None:
+    """Raises BadParameter for a strategy that so many peers cannot run; ``numbers`` says whether objects of tuples are numbers."""
+    if (strategy.ordered or strategy.maan) and not numbers:
+        raise BadParameter(
+            f"strategy {strategy.name!r} takes objects as numbers, and those of files and traces are not read as numbers; expected "
+            "synthetic tuples"
+        )
     if strategy.assigned and peers > MAX_ASSIGNED_PEERS:
         raise BadParameter(
             f"strategy {strategy.name!r} among {peers} peers; expected {MAX_ASSIGNED_PEERS} at most, since one task assigns "
@@ -159,7 +163,7 @@ def check(strategy: Strategy, peers: int, workload: Workload) -> None:
 
 def make_plan(strategy: Strategy, workload: Workload, subscriptions: Subscriptions, peers: int) -> Plan:
     """Post the subscriptions, among so many peers. Raises BadParameter for a strategy that they cannot run."""
-    check(strategy, peers, workload)
+    check(strategy, peers, numbers=workload.constants[OBJECT].values is not None)
     constants, by_interval = constants_of(strategy, workload)
     given = subscriptions.given
     codes = np.where(given, subscriptions.codes, 0)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..drawing.plots import Line, points_plot
+from ..drawing.plots import Line, plain, points_plot
 from ..engine.findings import share_said
 from ..engine.html_page import Figure, Table, page
 from ..engine.intervals import share_of
@@ -52,7 +52,7 @@ def report(
         "Who carries what",
         f"{title}.",
         tables,
-        f"{_NOTES}{seeds_said(over_seeds)}{NOT_COUNTED}",
+        f"{_NOTES}{seeds_said(over_seeds)}",
         figures(outcomes, growths),
         configuration,
         findings=findings(outcomes),
@@ -158,47 +158,35 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
     ("did not meet", "of sampled pairs; 0 is right", lambda outcome: _missed(outcome)),
 )
 _FEW_COLUMNS: tuple[tuple[str, str, Callable[[Outcome], str]], ...] = (
-    ("strategy", "", lambda outcome: outcome.strategy.name),
-    ("tuple", "copies", lambda outcome: f"{outcome.tuples.total / outcome.published:.2f}"),
-    ("sub", "copies", lambda outcome: f"{outcome.subscriptions.total / outcome.subscribed:.2f}"),
+    *(column for column in _COLUMNS if column[0] in ("strategy", "busiest gets", "peak load")),
+    ("peak work", "pairs", lambda outcome: f"{outcome.work.largest:,}"),
     *(column for column in _COLUMNS if column[0] in ("max/mean", "Gini")),
-    *(column for column in _COLUMNS if column[0] in ("busiest gets", "peak load")),
-    ("learning", "messages a tuple", lambda outcome: f"{outcome.learning.total / outcome.published:.2g}"),
-    ("peak work", "pairs", lambda outcome: f"{outcome.work.largest:.2g}"),
-    ("lost", "subscriptions", lambda outcome: f"{outcome.lost:,}"),
-    ("missed", "pairs", lambda outcome: f"{outcome.meetings.missed}/{outcome.meetings.pairs - outcome.meetings.lost}"),
+    ("tuple", "copies", lambda outcome: f"{outcome.tuples.total / outcome.published:.2f}"),
+    ("sub", "copies", lambda outcome: f"{outcome.subscriptions.total / outcome.subscribed:,.2f}"),
+    ("learning", "messages a tuple", lambda outcome: plain(outcome.learning.total / outcome.published)),
+    ("lost", "subs", lambda outcome: f"{outcome.lost:,}"),
+    ("missed", "pairs", lambda outcome: f"{outcome.meetings.missed:,}"),
 )
 """What a terminal has room for."""
-
-NOT_COUNTED = (
-    " Not counted, for all strategies alike: frames that carry many, look-ups of owners, replicas that a strategy does not "
-    "name, and what subscribers are told of matches. What it takes to learn is counted by rules, as if all peers published "
-    "alike: with demand each asks all others which keys somebody waits under, every five seconds while it publishes; what "
-    "is split is told version by version, but neither the writes to both while it changes, nor templates that move then. "
-    "Which constants are too popular to be keys is taken as known. With epochs each subscription asks for all of them."
-)
-"""What must be known of messages to compare strategies by them."""
-LEGEND = (
-    "Subscriptions are posted at their rarest constant where nothing else is said. tuple, sub: copies of a tuple and of a "
-    "subscription. max/mean, Gini: how copies of tuples are spread over peers (1 and 0 where all carry the "
-    "same); the mean is of all copies that a strategy makes, so strategies are compared by what the busiest peer gets of "
-    "all tuples. peak load: most copies of tuples at one peer. peak work: most pairs of a tuple and a template that met at "
-    "one peer. utilised: most copies at one peer for its capacity. learning: messages by which peers learn what a strategy "
-    "goes by. lost: subscriptions that find no key. missed: "
-    "matching pairs, in a sample, that did not meet though they should."
-)
+_LEGEND = """\
+busiest gets: by this strategies are compared; the mean in max/mean is of all copies that a strategy makes.
+peak load, peak work: most copies of tuples at one peer, and most pairs of a tuple and a template that met at one.
+max/mean, Gini: how copies are spread over peers, 1 and 0 where all carry the same.{utilised}
+tuple, sub: copies of a tuple and of a subscription, which is posted at its rarest constant where nothing else is said.
+learning: messages by which peers learn what a strategy goes by.
+lost: subscriptions that find no key. missed: matching pairs, in a sample, that did not meet though they should."""
 """What the terminal's table means."""
 
 
 def seeds_said(over_seeds: Sequence[OverSeeds]) -> str:
     """How sure the figures are."""
     if not over_seeds:
-        return " All figures are of one seed: how far chance moves them is said with --seeds 20."
-    return " Over seeds are means with 95 % intervals in brackets, and the least and the most; all else is of the first seed."
+        return "All figures are of one seed: how far chance moves them is said with --seeds 20."
+    return "Over seeds are means with 95 % intervals in brackets, and the least and the most; all else is of the first seed."
 
 
 def _busiest(outcome: Outcome) -> str:
-    return f"{outcome.busiest_tuples:.3g} a tuple" if outcome.busiest_tuples > 1 else share_said(outcome.busiest_tuples)
+    return f"{plain(outcome.busiest_tuples)} a tuple" if outcome.busiest_tuples > 1 else share_said(outcome.busiest_tuples)
 
 
 def _utilisation(outcome: Outcome) -> str:
@@ -213,17 +201,25 @@ def _missed(outcome: Outcome) -> str:
 
 def terminal_table(outcomes: Sequence[Outcome]) -> Table:
     """What each strategy costs, and how it spreads the load, for a terminal."""
-    columns = _FEW_COLUMNS
-    if outcomes[0].utilisation is not None:
-        columns = tuple(each for each in columns if each[0] != "Gini")
-        columns += (("utilised", "max/mean", _utilisation),)
-    return Table.from_rows("Strategies", columns, outcomes)
+    columns, first, utilised = _FEW_COLUMNS, outcomes[0], ""
+    if first.utilisation is not None:
+        columns = tuple(("utilised", "max/mean", _utilisation) if each[0] == "Gini" else each for each in columns)
+        utilised = " utilised: the same of copies by capacity."
+    title = f"{first.published:,} tuples and {first.subscribed:,} subscriptions over {first.peers:,} peers"
+    return replace(Table.from_rows(title, columns, outcomes), legend=_LEGEND.format(utilised=utilised))
 
 
-_NOTES = (
-    "Load is what peers are sent: copies of tuples, whether they keep them or not. max/mean, p99/mean, Gini and entropy are "
-    "1, 1, 0 and 1 where all carry the same. Their mean is of all copies that a strategy makes, so one that makes more "
-    "copies looks more even; what the busiest peer gets of all tuples is the figure that compares strategies, and its share "
-    "of the match work beside that work. A message is a copy of a tuple or of a subscription, or one of those by which peers "
-    "learn what a strategy goes by: loads, where keys were assigned, who waits for what, and into how many parts keys are split."
-)
+_NOTES = """\
+load: copies of tuples that peers are sent, whether they keep them or not.
+busiest gets: what the busiest peer gets of all tuples, by which strategies are compared.
+its share: what the busiest peer has of all match work.
+max/mean, p99/mean, Gini, entropy: 1, 1, 0 and 1 where all carry the same. Their mean is of all copies that a strategy makes,
+    so one that makes more copies looks more even.
+messages: copies of tuples and of subscriptions, and those to learn.
+to learn: by these peers learn what a strategy goes by: loads, where keys were assigned, who waits for what, and into how many
+    parts keys are split. They are counted by rules, as if all peers published alike: with demand each asks all others which
+    keys somebody waits under, every five seconds while it publishes; what is split is told version by version.
+not counted, for all strategies alike: frames that carry many, look-ups of owners, replicas that a strategy does not name, what
+    subscribers are told of matches, and writes to both parts and templates that move while a split changes.
+Which constants are too popular to be keys is taken as known. With epochs each subscription asks for all of them.
+"""

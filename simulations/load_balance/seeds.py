@@ -15,6 +15,7 @@ from ..errors import BadParameter, check_range
 from .balance import Outcome
 
 MAX_SEEDS = 1_000
+"""Seeds of one comparison at most, each of which is a run; more are refused."""
 
 FIGURES: dict[str, Callable[[Outcome], float]] = {
     "copies_per_tuple": lambda outcome: outcome.tuples.total / outcome.published,
@@ -70,10 +71,11 @@ def seeds_table(every: Sequence[OverSeeds]) -> Table:
     first = every[0]
 
     def beside_first(one: OverSeeds) -> str:
-        return "" if one is first else one.difference("busiest_share_of_tuples", first).percent()
+        return "" if one is first else one.difference("busiest_share_of_tuples", first).points()
 
-    columns = [*_COLUMNS, ("difference", f"of what the busiest gets to {first.strategy}, seed by seed", beside_first)]
-    return Table.from_rows("Strategies over all seeds: means with 95 % intervals", columns, every)
+    unit = f"percentage points, to {first.strategy}; below 0 is better"
+    columns = [*_COLUMNS[:2], ("difference", unit, beside_first), *_COLUMNS[2:]]
+    return Table.from_rows(f"Strategies over {len(first.figures)} seeds: means with 95 % intervals", columns, every)
 
 
 def _from_to(values: Sequence[float]) -> str:
@@ -82,10 +84,9 @@ def _from_to(values: Sequence[float]) -> str:
 
 _COLUMNS: tuple[tuple[str, str, Callable[[OverSeeds], str]], ...] = (
     ("strategy", "", lambda one: one.strategy),
-    ("seeds", "count", lambda one: f"{len(one.figures)}"),
+    ("busiest gets", "of all tuples; less is better", lambda one: one.mean("busiest_share_of_tuples").percent()),
     ("max/mean", "times; 1 is even", lambda one: str(one.mean("max_over_mean"))),
     ("least to most", "of max/mean", lambda one: _from_to(one.values("max_over_mean"))),
-    ("busiest gets", "of all tuples; less is better", lambda one: one.mean("busiest_share_of_tuples").percent()),
     ("peak load", "copies; less is better", lambda one: str(one.mean("peak_tuples"))),
     ("peak work", "pairs; less is better", lambda one: str(one.mean("peak_work"))),
 )

@@ -263,10 +263,10 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Mean], str]], ...] = (
     ("most", "hops", lambda way: "" if way.most_hops is None else f"{way.most_hops}"),
     ("timeouts", "per lookup; less is better", lambda way: str(way.timeouts)),
 )
-_NOTES = (
-    "A lookup goes from peer to peer, each time to the living contact closest to its target; it succeeds if it comes to the "
-    "living peer that is closest of all. Hops are peers asked, of lookups that succeeded; timeouts are dead contacts tried, "
-    "per lookup. Nothing is repaired on the way, and no other way is tried: peers do better, who keep the contacts of all "
-    "hops. In brackets are 95 % intervals, by the spread between overlays; where all lookups came to the same, the bound is "
-    "for lookups."
-)
+_NOTES = """\
+A lookup goes from peer to peer, each time to the living contact that is closest to its target.
+success: lookups that come to the living peer that is closest of all.
+hops, p99, most: peers asked, by lookups that succeeded.
+timeouts: dead contacts tried.
+Nothing is repaired on the way, and no other way is tried: peers do better, who keep the contacts of all hops.
+Brackets: 95 % intervals, by the spread between overlays; where all lookups came to the same, the bound is for lookups."""

@@ -10,6 +10,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from ..errors import BadParameter
 from .row_schema import segment_schema, to_spark, variables_of
 from .source_options import SourceOptions, source_options
+from .worker_errors import without_traceback
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +32,13 @@ class GsgReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows that hold, with the sign 1. Raises BadParameter, and what the peer says."""
+        first = 1
+        with without_traceback():
+            for batch in self._ask():
+                yield to_spark(batch, first, self._schema)
+                first += batch.num_rows
+
+    def _ask(self) -> list[pa.RecordBatch]:
         try:
             from .answer import answer_of
         except ImportError as error:
@@ -38,8 +46,4 @@ class GsgReader(DataSourceReader):
                 f"reading a query once asks the peer from an executor, which lacks gsg-router's dependencies ({error}); expected "
                 "gsg-router installed there, or readStream with .trigger(availableNow=True), whose executors need pyarrow alone"
             ) from None
-        segment = segment_schema(self._columns)
-        first = 1
-        for batch in answer_of(self._options, self._columns, segment):
-            yield to_spark(batch, first, self._schema)
-            first += batch.num_rows
+        return answer_of(self._options, self._columns, segment_schema(self._columns))

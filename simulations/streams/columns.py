@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from math import isinf
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -54,9 +55,11 @@ def _double(term: Term) -> float | None:
     if not isinstance(value, int | float | Decimal) or isinstance(value, bool):
         return None
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
         return None
+    # A decimal beyond all doubles becomes infinite, where a whole number raises.
+    return None if isinf(number) and not isinstance(value, float) else number
 
 
 def _boolean(term: Term) -> bool | None:
@@ -68,7 +71,12 @@ def _moment(term: Term) -> datetime | None:
     value = _value(term)
     if not isinstance(value, datetime):
         return None
-    return value.astimezone(UTC) if value.tzinfo is not None else value.replace(tzinfo=UTC)
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:  # in the first or last hours of the calendar, and beyond it in UTC
+        return None
 
 
 _CONVERT: dict[str, Convert] = {"bigint": _integer, "double": _double, "boolean": _boolean, "timestamp": _moment}
@@ -92,11 +100,11 @@ class ColumnMaker:
         self._schema = schema
         self._places: Sequence[int] = ()
 
-    def begin(self, variables: tuple[str, ...]) -> None:
+    def set_variables(self, variables: tuple[str, ...]) -> None:
         """Rows have their values in this order."""
         self._places = [variables.index(name) for name, _ in self._columns]
 
-    def batch(self, signs: Sequence[int], values: Sequence[tuple[Term | None, ...]], at: datetime) -> pa.RecordBatch:
+    def make_batch(self, signs: Sequence[int], values: Sequence[tuple[Term | None, ...]], at: datetime) -> pa.RecordBatch:
         """Rows received at one moment, as a segment has them."""
         made = []
         if self._places:
@@ -107,7 +115,7 @@ class ColumnMaker:
         made.append(pa.repeat(moment(at), len(signs)))
         return pa.RecordBatch.from_arrays(made, schema=self._schema)
 
-    def gap(self, at: datetime) -> pa.RecordBatch:
+    def gap_row(self, at: datetime) -> pa.RecordBatch:
         """The row that says that events may have been missed before it."""
         nothing = [pa.nulls(1, field.type) for field in self._schema]
         return pa.RecordBatch.from_arrays([*nothing[:-1], pa.array([at], self._schema.types[-1])], schema=self._schema)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, DataSourceStreamWriter, DataSourceWriter
 
+from .worker_errors import without_traceback
+
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
@@ -22,14 +24,15 @@ class GsgDataSource(DataSource):
         """The word for ``format(...)``."""
         return "gsg"
 
+    @without_traceback()
     def schema(self) -> str:
         """The columns where nobody says others: the variables of the query as strings, and what each row is."""
         from .row_schema import usual_schema
-        from .source_options import source_options
+        from .source_options import options_at_load
 
-        # Of both kinds of reading: which one it is to be, Spark does not say here.
-        return usual_schema(source_options(self.options, stream="spool" in self.options).variables())
+        return usual_schema(options_at_load(self.options).variables())
 
+    @without_traceback()
     def reader(self, schema: StructType) -> DataSourceReader:
         """What ``spark.read`` reads with."""
         from .batch_reader import GsgReader
@@ -42,12 +45,14 @@ class GsgDataSource(DataSource):
 
         return GsgStreamReader(self.options, schema)
 
+    @without_traceback()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """What ``df.write`` writes with."""
         from .sink import GsgWriter
 
         return GsgWriter(self.options, schema, overwrite)
 
+    @without_traceback()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """What ``df.writeStream`` writes with."""
         from .sink import GsgStreamWriter

@@ -32,14 +32,14 @@ def add_up(held: pa.Table, changes: Iterable[pa.Table]) -> pa.Table:
         waiting.append(_counted(table))
         rows += table.num_rows
         if rows >= max(ROWS_AT_ONCE, held.num_rows):
-            held, waiting, rows = _sums([held, *waiting]), [], 0
-    return _sums([held, *waiting]) if waiting else held
+            held, waiting, rows = _sum_counts([held, *waiting]), [], 0
+    return _sum_counts([held, *waiting]) if waiting else held
 
 
 def difference(held: pa.Table, answer: pa.Table, at: pa.TimestampScalar, schema: pa.Schema) -> pa.Table:
     """The changes that lead from one answer to another, received at one moment, as segments hold them; rows that go come first."""
     less = held.set_column(held.num_columns - 1, COUNT, pc.negate(held[COUNT]))
-    changed = _sums([answer, less])
+    changed = _sum_counts([answer, less])
     changed = changed.take(pc.sort_indices(pc.sign(changed[COUNT])))
     times = pc.abs(changed[COUNT]).to_numpy()
     import numpy as np
@@ -60,7 +60,7 @@ def _counted(table: pa.Table) -> pa.Table:
     return pa.table(columns | {COUNT: kept[SIGN].cast(pa.int64())})
 
 
-def _sums(tables: Sequence[pa.Table]) -> pa.Table:
+def _sum_counts(tables: Sequence[pa.Table]) -> pa.Table:
     """Answers added up, without the rows that hold no longer."""
     joined = pa.concat_tables(tables)
     names = joined.column_names[:-1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,11 +37,14 @@ class PeerAccess:
         """A client of one of them, which ends where its peer is lost. Raises BadParameter for files that cannot be read."""
         return self._client([url], reconnect=False, on_state=lambda *_: None)
 
-    def client_of_any(self, on_state: Callable[[ConnectionState, str], object]) -> AsyncClient:
-        """A client of the first of them that answers, and of others when that is lost. Raises BadParameter as :meth:`client`."""
-        return self._client(self.urls, reconnect=True, on_state=on_state)
+    def client_of_any(self, on_state: Callable[[ConnectionState, str], object], *, reconnect_s: float = inf) -> AsyncClient:
+        """A client of the first of them that answers, and of others when that is lost, which are tried for ``reconnect_s``. Raises
+        BadParameter as :meth:`client`."""
+        return self._client(self.urls, reconnect=True, on_state=on_state, reconnect_s=reconnect_s)
 
-    def _client(self, urls: Sequence[str], *, reconnect: bool, on_state: Callable[[ConnectionState, str], object]) -> AsyncClient:
+    def _client(
+        self, urls: Sequence[str], *, reconnect: bool, on_state: Callable[[ConnectionState, str], object], reconnect_s: float = inf
+    ) -> AsyncClient:
         from gsg import AsyncClient
         from gsg.errors import LocalError
 
@@ -50,7 +54,7 @@ class PeerAccess:
             # Read anew each time: another one may have taken its place.
             token = self._token
         try:
-            return AsyncClient(urls, reconnect=reconnect, tls=self._tls(), token=token, on_state=on_state)
+            return AsyncClient(urls, reconnect=reconnect, reconnect_s=reconnect_s, tls=self._tls(), token=token, on_state=on_state)
         except LocalError as error:
             raise BadParameter(str(error)) from None
 
@@ -74,7 +78,8 @@ class PeerAccess:
 
 
 def peer_access(given: Mapping[str, str]) -> PeerAccess:
-    """What options say; ``given`` by names in lower case. Raises BadParameter for peers that are missing, or no addresses."""
+    """What options say; ``given`` by names in lower case. Raises BadParameter for peers that are missing, or no addresses, and for
+    files that cannot be read here."""
     from gsg.errors import LocalError
     from gsg.http.client.door_choice import urls_of
     from gsg.http.client.opening import check_url
@@ -89,8 +94,22 @@ def peer_access(given: Mapping[str, str]) -> PeerAccess:
             check_url(url)
     except LocalError as error:
         raise BadParameter(f"the option peers: {error}") from None
-    files = (None if (path := given.get(name.lower())) is None else Path(path).expanduser().absolute() for name in OPTIONS[1:])
-    return PeerAccess(tuple(urls), *files)
+    return PeerAccess(tuple(urls), *(_readable_file(name, given.get(name.lower())) for name in OPTIONS[1:]))
+
+
+def _readable_file(option: str, text: str | None) -> Path | None:
+    """The file that an option names, where it can be read: a task would find out late, once for each of its attempts."""
+    if text is None:
+        return None
+    path = Path(text).expanduser().absolute()
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise BadParameter(
+            f"the option {option}: {path} cannot be read: {(error.strerror or str(error)).lower()}; expected a file that the "
+            "driver has, and all machines that connect to peers"
+        ) from None
+    return path
 
 
 def _as_http(url: str) -> str:

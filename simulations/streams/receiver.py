@@ -4,9 +4,10 @@
         ^                                                                                              │
         └── the client has come to another peer, or there is room again after there was none <─────────┘
 
-The receiver keeps no answer: what the spool adds up to is it. So the start of a query, the restart of a killed one, another peer
-and a spool that was full are one and the same thing to it: the difference between two answers. Events in between may have been
-missed in all of these but the first, and that is told.
+The receiver keeps no answer: what the spool adds up to is the answer. So the start of a query, the restart of a killed one,
+another peer and a spool that was full are one and the same thing to it: the difference between two answers. In all of these but the
+first, events in between may have been missed, and that is told each time: a query that facts match is matched by events too, and no
+peer knows whether there were any.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from gsg.errors import GsgError, Overrun, Reconnected, Stale
+from gsg.http.client.under_way import ROWS_FOLLOW
 from gsg.languages.query import MAX_TOKENS
 from gsg.tuples.terms import Term
 
@@ -41,14 +43,22 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SEGMENT_ROWS = 65_536
-"""Rows of a segment at most: what is received while one is written makes the next one."""
+"""Rows of a segment at most, or of one message: what is received while one is written makes the next one."""
 LINGER_S = 0.03
 """How long the first row of a segment waits for others: a file for each row would keep a disk busy with nothing else."""
 WAITING_BYTES = 64 * 1024**2
 """Changes that wait to be written. Beyond, as where Spark does not read and the spool is full, the receiver unsubscribes, and
-subscribes again when there is room. An answer is not counted: the query's ``maxTokens`` bounds it."""
+subscribes again when there is room. An answer is not counted: the query's ``maxTokens`` bounds it. While it is compared, three
+things are in memory: the answer, what the spool adds up to, and their difference, which has as many rows as both at most: 1.3 GB
+where they are a million rows of 65 bytes each, and all of them differ."""
+BATCH_BYTES = 4096
+"""What a batch takes beside its values, about: it is counted, so that WAITING_BYTES bounds the number of changes too."""
 UNREAD = 1_000_000
 """Differences that the peer keeps for the receiver: the most that may be asked for."""
+
+EVENTS_MAY_BE_MISSED = (
+    "rows of facts follow as a difference, and events in between may have been missed, if there were any: no peer can say that"
+)
 
 
 class EventsMissed(SimulationError):
@@ -94,33 +104,33 @@ class Receiver:
         self._schema = schema
         self._clock = clock
         self._error: Exception | None = None
-        self._is_up = threading.Event()
+        self._started = threading.Event()
         """Set when there is something to cancel, or the thread is about to end."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
-        self._look = asyncio.Event()
-        """Set when there may be room, or more has come than may wait."""
+        self._room_or_overflow = asyncio.Event()
+        """Set when the spool may have room again, or more has come than may wait."""
         self._inbox: _Inbox | None = None
         self._stream: ClientRowStream | None = None
-        self._told_full = False
+        self._warned_full = False
         self._thread = threading.Thread(target=self._run, name="gsg receiver", daemon=True)
 
     def start(self) -> None:
         """Begin, in a thread of its own."""
-        self._spool.when_read = self._look_for_room
+        self._spool.on_room = self._wake_for_room
         self._thread.start()
 
     def stop(self) -> None:
         """Leave the peer and end the thread: what is not written is for the next one to be told. Stopping twice is allowed."""
         if self._thread.ident is None:
             return
-        self._is_up.wait()
+        self._started.wait()
         with suppress(RuntimeError):  # its loop has ended already
             if self._loop is not None and self._main is not None:
                 self._loop.call_soon_threadsafe(self._main.cancel)
         self._thread.join()
 
-    def check(self) -> None:
+    def raise_if_failed(self) -> None:
         """Raises what has ended the receiver, if something has."""
         if self._error is not None:
             raise self._error
@@ -143,22 +153,23 @@ class Receiver:
             # Whoever asks for rows next is told: Spark then ends the query with it.
             self._error = error
         finally:
-            self._is_up.set()
-            self._spool.wake()
+            self._started.set()
+            self._spool.wake_waiters()
 
     async def _serve(self) -> None:
         self._loop, self._main = asyncio.get_running_loop(), asyncio.current_task()
-        self._is_up.set()
+        self._started.set()
         async with self._options.access.client_of_any(lambda state, what: log.info("%s: %s", state.value, what)) as client:
-            again = "the stream was stopped, and events in between may have been missed" if self._spool.is_old else ""
+            gap = f"the stream was stopped; {EVENTS_MAY_BE_MISSED}" if self._spool.existed else ""
             while True:
-                inbox = _Inbox(self._columns, self._options.term_format, self._schema, self._clock, self._look.set)
-                if again:
-                    inbox.put(_Gap(again, at_start=self.answer_end is None))
-                await self._follow(client, inbox)
-                again = "the spool was full for some time, and events in between may have been missed"
+                inbox = _Inbox(self._columns, self._options.term_format, self._schema, self._clock, self._room_or_overflow.set)
+                if gap:
+                    inbox.put_item(_Gap(gap, at_start=self.answer_end is None))
+                await self._receive(client, inbox)
+                await self._wait_for_room()
+                gap = f"the spool was full for some time; {EVENTS_MAY_BE_MISSED}"
 
-    async def _follow(self, client: AsyncClient, inbox: _Inbox) -> None:
+    async def _receive(self, client: AsyncClient, inbox: _Inbox) -> None:
         """Write what one subscription tells, until more has come than may wait."""
         options = self._options
         self._inbox = inbox
@@ -168,27 +179,27 @@ class Receiver:
         for warning in self._stream.warnings:
             log.warning("the query: %s", warning)
         try:
-            while not inbox.is_over:
-                await inbox.wait()
+            while not inbox.overflowed:
+                await inbox.wait_for_item()
                 # Others may come while this waits, and are written with it.
                 await asyncio.sleep(LINGER_S)
                 await self._write(inbox)
         finally:
-            await self._leave()
+            await self._unsubscribe()
 
-    async def _leave(self) -> None:
+    async def _unsubscribe(self) -> None:
         stream, self._stream = self._stream, None
         if stream is not None:
             await stream.close()
 
     async def _write(self, inbox: _Inbox) -> None:
-        while (item := inbox.take()) is not None:
+        while (item := inbox.take_next()) is not None:
             if isinstance(item, list):
                 await self._append(item)
             elif isinstance(item, _Answer):
                 await self._append_answer(item.batches)
             elif isinstance(item, _Gap):
-                await self._tell_gap(item, inbox)
+                await self._record_gap(item, inbox)
             elif item.error is not None:
                 raise item.error
             else:
@@ -200,13 +211,13 @@ class Receiver:
 
         def compare() -> pa.Table:
             answer = add_up(no_rows(self._schema), [pa.Table.from_batches(batches, self._schema)])
-            return difference(self._spool.held(), answer, moment(self._clock()), self._schema)
+            return difference(self._spool.held_rows(), answer, moment(self._clock()), self._schema)
 
         changes = await asyncio.to_thread(compare)
         events = [batch for batch in (_events(one) for one in batches) if batch.num_rows]
         if self.answer_end is None:
             self.answer_end = self._spool.end + changes.num_rows + sum(one.num_rows for one in events)
-            self._spool.wake()
+            self._spool.wake_waiters()
         for start in range(0, changes.num_rows, SEGMENT_ROWS):
             await self._append(changes.slice(start, SEGMENT_ROWS).to_batches())
         if events:
@@ -216,36 +227,36 @@ class Receiver:
         await self._wait_for_room()
         await asyncio.to_thread(self._spool.append, batches)
 
-    async def _tell_gap(self, gap: _Gap, inbox: _Inbox) -> None:
+    async def _record_gap(self, gap: _Gap, inbox: _Inbox) -> None:
         log.warning("%s (query %.200s)", gap.why, self._options.query)
         if self._options.on_gap == "row":
             if self.answer_end is not None:
                 await self._wait_for_room()
             # Before the first answer the row does not wait for room: Spark, with availableNow, reads only after that answer.
-            await asyncio.to_thread(self._spool.append, [inbox.columns.gap(self._clock())])
+            await asyncio.to_thread(self._spool.append, [inbox.columns.gap_row(self._clock())])
         elif self._options.on_gap == "fail" and not gap.at_start:
             raise EventsMissed(f"{gap.why}; the option onGap asks to end then: start the query again to go on")
 
-    def _look_for_room(self) -> None:
+    def _wake_for_room(self) -> None:
         with suppress(RuntimeError):  # its loop has ended
             if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._look.set)
+                self._loop.call_soon_threadsafe(self._room_or_overflow.set)
 
     async def _wait_for_room(self) -> None:
         while not self._spool.has_room():
-            if self._inbox is not None and self._inbox.is_over:
+            if self._inbox is not None and self._inbox.overflowed:
                 # Nothing of what it would tell is kept: the peer need not tell it.
-                await self._leave()
-            if not self._told_full:
-                self._told_full = True
+                await self._unsubscribe()
+            if not self._warned_full:
+                self._warned_full = True
                 log.warning(
                     "the spool %s is full: Spark reads more slowly than the peer tells; facts wait, and events may be missed "
                     "(this is said once)",
                     self._spool.folder,
                 )
-            self._look.clear()
+            self._room_or_overflow.clear()
             if not self._spool.has_room():
-                await self._look.wait()
+                await self._room_or_overflow.wait()
 
 
 class _Inbox:
@@ -257,14 +268,14 @@ class _Inbox:
         term_format: str,
         schema: pa.Schema,
         clock: Callable[[], datetime],
-        when_over: Callable[[], object],
+        on_overflow: Callable[[], object],
     ) -> None:
         self.columns = ColumnMaker(columns, term_format, schema)
-        self.is_over = False
+        self.overflowed = False
         """Whether more has come than may wait: nothing is kept any more."""
         self._names = columns
         self._clock = clock
-        self._when_over = when_over
+        self._on_overflow = on_overflow
         self._items: deque[_Item] = deque()
         """Bounded by WAITING_BYTES."""
         self._waiting_bytes = 0
@@ -272,14 +283,14 @@ class _Inbox:
         """What has come of an answer that is not complete."""
         self._has_begun = False
         """Whether its rows have the variables that Spark asked for."""
-        self._news = asyncio.Event()
-        self._unfit_told: set[str] = set()
+        self._not_empty = asyncio.Event()
+        self._unfit_warned: set[str] = set()
 
-    async def wait(self) -> None:
+    async def wait_for_item(self) -> None:
         """Wait until there is something to take."""
-        await self._news.wait()
+        await self._not_empty.wait()
 
-    def take(self) -> list[pa.RecordBatch] | _Answer | _Gap | _End | None:
+    def take_next(self) -> list[pa.RecordBatch] | _Answer | _Gap | _End | None:
         """The oldest: changes of one segment, or something else; None where there is nothing."""
         changes: list[pa.RecordBatch] = []
         rows = 0
@@ -291,27 +302,27 @@ class _Inbox:
                 return changes
             changes.append(self._items.popleft())
             rows += item.num_rows
-            self._waiting_bytes -= item.nbytes
-        self._news.clear()
+            self._waiting_bytes -= BATCH_BYTES + item.nbytes
+        self._not_empty.clear()
         return changes or None
 
-    def put(self, item: _Item) -> None:
+    def put_item(self, item: _Item) -> None:
         """Keep something until it is taken."""
-        if self.is_over:
+        if self.overflowed:
             return
         self._items.append(item)
         if isinstance(item, pa.RecordBatch):
-            self._waiting_bytes += item.nbytes
+            self._waiting_bytes += BATCH_BYTES + item.nbytes
             if self._waiting_bytes > WAITING_BYTES:
-                self.is_over = True
-                self._when_over()
-        self._news.set()
+                self.overflowed = True
+                self._on_overflow()
+        self._not_empty.set()
 
     def warn_of_unfit(self) -> None:
         """Say once of each column that has terms which are no values of its type."""
         for name, number in self.columns.unfit.items():
-            if number and name not in self._unfit_told:
-                self._unfit_told.add(name)
+            if number and name not in self._unfit_warned:
+                self._unfit_warned.add(name)
                 log.warning("?%s has terms that are no values of its column's type: they are null (this is said once)", name)
 
     def begin(self, variables: tuple[str, ...], reconnected: Reconnected | None) -> None:
@@ -319,39 +330,40 @@ class _Inbox:
         try:
             check_variables(self._names, variables)
         except BadParameter as error:
-            self.put(_End(error))
+            self.put_item(_End(error))
             return
-        self.columns.begin(variables)
+        self.columns.set_variables(variables)
         self._has_begun = True
         self._answer = []
         if reconnected is not None:
-            self.put(_Gap(str(reconnected)))
+            # What a reader of rows is to do is no advice for a user of Spark.
+            self.put_item(_Gap(f"{str(reconnected).removesuffix(ROWS_FOLLOW)}{EVENTS_MAY_BE_MISSED}"))
 
     def receive_rows(self, signs: list[int], values: list[tuple[Term | None, ...]]) -> None:
         """See RowReader."""
-        if self._has_begun and not self.is_over:
-            batch = self.columns.batch(signs, values, self._clock())
+        if self._has_begun and not self.overflowed:
+            batch = self.columns.make_batch(signs, values, self._clock())
             if self._answer is None:
-                self.put(batch)
+                self.put_item(batch)
             else:
                 self._answer.append(batch)
 
     def complete(self) -> None:
         """See RowReader."""
         if self._answer is not None:
-            self.put(_Answer(self._answer))
+            self.put_item(_Answer(self._answer))
             self._answer = None
 
     def tell_problem(self, problem: Overrun | Stale) -> None:
         """See RowReader."""
         if isinstance(problem, Overrun):
-            self.put(_Gap(str(problem)))
+            self.put_item(_Gap(str(problem)))
         else:
             log.warning("%s", problem)
 
     def end(self, error: GsgError | None) -> None:
         """See RowReader."""
-        self.put(_End(error))
+        self.put_item(_End(error))
 
 
 def _events(batch: pa.RecordBatch) -> pa.RecordBatch:

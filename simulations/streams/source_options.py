@@ -17,7 +17,7 @@ from .peer_access import OPTIONS, PeerAccess, peer_access
 OF_STREAM = ("spool", "maxRowsPerBatch", "maxSpoolBytes", "onGap")
 OF_QUERY = ("query", "language", "termFormat", "maxTokens", *OPTIONS)
 OF_SPARK = ("path",)
-"""What Spark adds by itself: load("...") is refused with the other options in mind."""
+"""What Spark adds by itself, for load("...")."""
 
 ON_GAP = ("warn", "row", "fail")
 """Where events may have been missed: a warning in the log, that and a row without a sign, or the end of the stream."""
@@ -55,7 +55,7 @@ def source_options(given: Mapping[str, str], *, stream: bool) -> SourceOptions:
     options = {name.lower(): text for name, text in given.items()}
     for name in options:
         if name not in known:
-            _refuse(name, known, stream=stream)
+            _refuse_option(name, known, stream=stream)
     if not options.get("query", "").strip():
         raise BadParameter('the option query is missing; expected one such as .option("query", "(?x, ^on, ?y)")')
     return SourceOptions(
@@ -63,12 +63,27 @@ def source_options(given: Mapping[str, str], *, stream: bool) -> SourceOptions:
         query=options["query"],
         language=_choice(options, "language", ("gsg", "sparql")),
         term_format=_choice(options, "termFormat", ("plain", "n3")),
-        max_tokens=_number(options, "maxTokens"),
+        max_tokens=_whole_number(options, "maxTokens"),
         spool=spool_folder(options.get("spool", "")) if stream else None,
-        max_rows=_number(options, "maxRowsPerBatch"),
-        max_spool_bytes=_number(options, "maxSpoolBytes"),
+        max_rows=_whole_number(options, "maxRowsPerBatch"),
+        max_spool_bytes=_whole_number(options, "maxSpoolBytes"),
         on_gap=_choice(options, "onGap", ON_GAP),
     )
+
+
+def options_at_load(given: Mapping[str, str]) -> SourceOptions:
+    """What options mean at ``load()``, where Spark does not say whether it is that of ``readStream`` or of ``read``.
+
+    Options of streams say it; a stream without any of them, and so without a spool, is told when it starts. Raises BadParameter.
+    """
+    lowered = {name.lower() for name in given}
+    of_stream = [name for name in OF_STREAM if name.lower() in lowered]
+    if of_stream and "spool" not in of_stream:
+        raise BadParameter(
+            f"the option {of_stream[0]} is of streams, and the option spool, which each stream needs, is missing; expected both "
+            "with readStream, and neither with read"
+        )
+    return source_options(given, stream=bool(of_stream))
 
 
 def spool_folder(text: str) -> Path:
@@ -90,13 +105,16 @@ def spool_folder(text: str) -> Path:
     return Path(text).expanduser().absolute()
 
 
-def _refuse(name: str, known: Mapping[str, str], *, stream: bool) -> None:
+def _refuse_option(name: str, known: Mapping[str, str], *, stream: bool) -> None:
     if name in OF_SPARK:
         raise BadParameter("load() was given a path, and rows come from peers; expected load() alone, with the option peers")
     if not stream and name in map(str.lower, OF_STREAM):
         raise BadParameter(f"the option {name} is of streams alone; expected it with readStream, or leave it out of read")
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f"; did you mean {known[close[0]]}?" if close else ""
+    # At load() of a stream nothing may say yet that it is one.
+    names = {one.lower(): one for one in (*OF_QUERY, *OF_STREAM)}
+    close = difflib.get_close_matches(name, names, 1)
+    of_stream = ", which is of streams" if close and close[0] not in known else ""
+    hint = f"; did you mean {names[close[0]]}{of_stream}?" if close else ""
     raise BadParameter(f"unknown option {name}; expected some of {', '.join(known.values())}{hint}")
 
 
@@ -107,7 +125,7 @@ def _choice(options: Mapping[str, str], name: str, known: tuple[str, ...]) -> st
     return said.lower()
 
 
-def _number(options: Mapping[str, str], name: str) -> int | None:
+def _whole_number(options: Mapping[str, str], name: str) -> int | None:
     said = options.get(name.lower())
     if said is None:
         return None

@@ -21,7 +21,8 @@ import secrets
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -39,14 +40,16 @@ FOLD_BYTES = 16 * 1024**2
 most, however long the stream is, and what a folder has of them is bounded by its answer."""
 FOLD_FILES = 256
 """Or when there are so many of them."""
-LOOK_S = 0.05
-"""How often a lock that another process has is tried again, until LOCK_S have passed."""
-LOCK_S = 15.0
+BLOCK_BYTES = 4096
+"""What a file takes of a disk at least: each segment counts for so much, so that the limit of bytes bounds their number too."""
+LOCK_RETRY_S = 0.05
+"""How often a lock that another process has is tried again, until LOCK_TIMEOUT_S have passed."""
+LOCK_TIMEOUT_S = 15.0
 """How long to wait for the process that has the spool: that of a query which was stopped takes a moment to end."""
 
 _HELD = re.compile(r"held-\d+-[0-9a-f]+\.arrow")
 """The file of a fold."""
-AGAIN = "restore it, or begin with a new checkpoint and another spool"
+NEXT_STEP = "restore it, or begin with a new checkpoint and another spool"
 _FORMAT = 1
 _OPEN = ".open"
 
@@ -70,9 +73,9 @@ class Spool:
         self.folder = folder
         self.number = ""
         """Which spool it is: offsets name it, so that a checkpoint is not continued with another one."""
-        self.is_old = False
+        self.existed = False
         """Whether it was there before it was opened."""
-        self.when_read: Callable[[], object] = lambda: None
+        self.on_room: Callable[[], object] = lambda: None
         """Called when there may be room again."""
         self._about = about
         self._schema = schema
@@ -85,7 +88,9 @@ class Spool:
         """Bounded by bytes: ``limit_bytes`` that are unread, as many that are read, FOLD_BYTES or a fold that are committed."""
         self._folded = 0
         self._read = 0
-        self._files = threading.Lock()
+        self._unread_bytes = 0
+        """Of segments that hold a row behind ``_read``, each BLOCK_BYTES at least."""
+        self._files_lock = threading.Lock()
         """Held while files are read or folded: none goes meanwhile."""
         self._held_name = ""
         self._held_bytes = 0
@@ -94,7 +99,7 @@ class Spool:
     def open(self) -> None:
         """Take the spool and find what is in it. Raises BadSpool, and leaves the spool to others then."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self._make_folder()
             self._lock()
             self._identify()
             self._recover()
@@ -128,7 +133,7 @@ class Spool:
             self._changed.wait_for(lambda: self._end() > position or or_else(), timeout_s)
             return self._end()
 
-    def wake(self) -> None:
+    def wake_waiters(self) -> None:
         """Let whoever waits look whether something else is so."""
         with self._changed:
             self._changed.notify_all()
@@ -136,13 +141,15 @@ class Spool:
     def mark_read(self, position: int) -> None:
         """Spark has read the rows up to a position, which makes room; they go when it commits them."""
         with self._changed:
-            self._read = max(self._read, position)
-        self.when_read()
+            if position > self._read:
+                self._read = position
+                self._unread_bytes = sum(_disk_bytes(one) for one in self._segments if one.end > position)
+        self.on_room()
 
     def has_room(self) -> bool:
         """Whether more may be appended."""
         with self._changed:
-            return sum(one.size_bytes for one in self._segments if one.end > self._read) < self._limit_bytes
+            return self._unread_bytes < self._limit_bytes
 
     def segments_between(self, start: int, end: int) -> list[Segment]:
         """The segments that hold the rows behind ``start``, up to and with ``end``. Raises BadSpool where they are not there."""
@@ -155,21 +162,22 @@ class Spool:
             if end > self._end():
                 raise BadSpool(
                     f"the checkpoint has come to row {end} and the spool {self.folder} to {self._end()}; expected the spool of "
-                    f"this checkpoint: {AGAIN}"
+                    f"this checkpoint: {NEXT_STEP}"
                 )
             return [one for one in self._segments if one.end > start and one.start < end]
 
     def append(self, batches: Sequence[pa.RecordBatch]) -> None:
-        """Put rows behind the others, as one segment; returns when they are on the disk."""
+        """Put rows behind the others, as one segment; returns when they are on the disk. Raises BadSpool where they cannot be."""
         rows = sum(batch.num_rows for batch in batches)
         if not rows:  # a segment of none would have no position of its own
             return
         start = self.end
         written = encode(batches, self._schema)
         segment = Segment(start, start + rows, zlib.crc32(written), len(written))
-        self._put(segment.name, written)
+        self._write_durably(segment.name, written)
         with self._changed:
             self._segments.append(segment)
+            self._unread_bytes += _disk_bytes(segment)
             self._changed.notify_all()
 
     def commit(self, position: int) -> None:
@@ -180,9 +188,9 @@ class Spool:
         if len(done) >= self._fold_files or sum(one.size_bytes for one in done) >= max(FOLD_BYTES, self._held_bytes):
             self._fold(done)
 
-    def held(self) -> pa.Table:
+    def held_rows(self) -> pa.Table:
         """How often each row holds, by all that is in the spool."""
-        with self._files:
+        with self._files_lock:
             with self._changed:
                 segments = list(self._segments)
             return add_up(self._last_fold(), (read_segment(self.folder, one) for one in segments))
@@ -191,17 +199,18 @@ class Spool:
         return self._segments[-1].end if self._segments else self._folded
 
     def _fold(self, done: Sequence[Segment]) -> None:
-        with self._files:
+        with self._files_lock:
             folded = add_up(self._last_fold(), (read_segment(self.folder, one) for one in done))
             written = encode(folded.to_batches(), folded.schema)
             name = f"held-{done[-1].end:020d}-{zlib.crc32(written):08x}.arrow"
-            self._put(name, written)
+            self._write_durably(name, written)
             with self._changed:
                 self._segments = self._segments[len(done) :]
                 self._folded = done[-1].end
             before, self._held_name, self._held_bytes = self._held_name, name, len(written)
-            for old in [*([before] if before else []), *(one.name for one in done)]:
-                self._disk.remove(self.folder / old)
+            with self._writing():
+                for old in [*([before] if before else []), *(one.name for one in done)]:
+                    self._disk.remove(self.folder / old)
 
     def _last_fold(self) -> pa.Table:
         if not self._held_name:
@@ -210,23 +219,41 @@ class Spool:
         try:
             written = path.read_bytes()
         except OSError as error:
-            raise BadSpool(f"{path} cannot be read ({error.strerror}); expected it as it was written: {AGAIN}") from None
+            raise BadSpool(f"{path} cannot be read ({error.strerror}); expected it as it was written: {NEXT_STEP}") from None
         if zlib.crc32(written) != _checksum_of(self._held_name):
-            raise BadSpool(f"{path} is damaged; expected it as it was written: {AGAIN}")
+            raise BadSpool(f"{path} is damaged; expected it as it was written: {NEXT_STEP}")
         return pa.ipc.open_file(pa.BufferReader(written)).read_all()
 
-    def _put(self, name: str, content: bytes) -> None:
+    def _write_durably(self, name: str, content: bytes) -> None:
         unfinished = self.folder / (name + _OPEN)
-        self._disk.write(unfinished, content)
-        self._disk.sync(unfinished)
-        self._disk.rename(unfinished, self.folder / name)
-        self._disk.sync(self.folder)
+        with self._writing():
+            self._disk.write(unfinished, content)
+            self._disk.sync(unfinished)
+            self._disk.rename(unfinished, self.folder / name)
+            self._disk.sync(self.folder)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise BadSpool(
+                f"the spool {self.folder} cannot be written: {(error.strerror or str(error)).lower()}; make room for it, or mend "
+                "its disk, and start the query again, which goes on where it was"
+            ) from None
 
     # --- what is there when it is opened --------------------------------------------------------------------------------------
 
+    def _make_folder(self) -> None:
+        made = [one for one in (self.folder, *self.folder.parents) if not one.exists()]
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for one in made:
+            # A folder is on the disk when its name is: without that, all that is synchronised inside may go in a crash.
+            self._disk.sync(one.parent)
+
     def _lock(self) -> None:
         self._locked = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-        until = time.monotonic() + LOCK_S
+        until = time.monotonic() + LOCK_TIMEOUT_S
         while True:
             try:
                 fcntl.flock(self._locked, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -238,22 +265,24 @@ class Spool:
                         f"the spool {self.folder} is in use by another query, or twice by this one; expected one for each stream"
                     ) from None
                 # flock knows no time limit of its own, and who was killed a moment ago lets go when the system has cleared it away.
-                time.sleep(LOOK_S)
+                time.sleep(LOCK_RETRY_S)
 
     def _identify(self) -> None:
         path = self.folder / "spool.json"
-        self.is_old = path.exists()
-        if not self.is_old:
+        self.existed = path.exists()
+        if not self.existed:
             rows = next((name for name in sorted(os.listdir(self.folder)) if _HELD.fullmatch(name) or segment_named(name)), None)
             if rows is not None:
-                raise BadSpool(f"the spool {self.folder} has {rows} and no {path.name}, which says of what stream it is: {AGAIN}")
+                raise BadSpool(
+                    f"the spool {self.folder} has {rows} and no {path.name}, which says of what stream it is: {NEXT_STEP}"
+                )
             said = {"format": _FORMAT, "number": secrets.token_hex(8), **self._about}
-            self._put(path.name, json.dumps(said, indent=1).encode())
+            self._write_durably(path.name, json.dumps(said, indent=1).encode())
         try:
             said = json.loads(path.read_bytes())
             self.number = str(said.pop("number"))
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise BadSpool(f"{path} is damaged; expected it as it was written: {AGAIN}") from None
+            raise BadSpool(f"{path} is damaged; expected it as it was written: {NEXT_STEP}") from None
         for key, value in {"format": _FORMAT, **self._about}.items():
             if said.get(key) != value:
                 raise BadSpool(
@@ -269,14 +298,19 @@ class Spool:
             self._held_bytes, self._folded = names[folds[-1]], int(folds[-1].split("-")[1])
         found = sorted(one for name, size in names.items() if (one := segment_named(name, size)) is not None)
         self._segments = [one for one in found if one.start >= self._folded]
+        self._unread_bytes = sum(map(_disk_bytes, self._segments))
         left = [one.name for one in found if one.start < self._folded]
         for name in [*folds[:-1], *left, *(name for name in names if name.endswith(_OPEN))]:
             self._disk.remove(self.folder / name)
         at = self._folded
         for one in self._segments:
             if one.start != at:
-                raise BadSpool(f"the spool {self.folder} has no rows {at + 1} to {one.start}; expected all of them: {AGAIN}")
+                raise BadSpool(f"the spool {self.folder} has no rows {at + 1} to {one.start}; expected all of them: {NEXT_STEP}")
             at = one.end
+
+
+def _disk_bytes(segment: Segment) -> int:
+    return max(BLOCK_BYTES, segment.size_bytes)
 
 
 def _checksum_of(name: str) -> int:

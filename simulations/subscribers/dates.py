@@ -278,18 +278,18 @@ _BEARABLE = 0.01
 _COLUMNS: tuple[tuple[str, str, Callable[[Epochs], str]], ...] = (
     ("epochs", "length", lambda one: one.name),
     ("number", "count", lambda one: f"{one.epochs:,}"),
-    ("copies", "of a subscription; less is cheaper", lambda one: str(one.copies)),
-    ("templates", "of a subscription; less is better", lambda one: str(one.templates)),
+    ("copies", "per subscription; less is cheaper", lambda one: str(one.copies)),
+    ("templates", "per subscription; less is better", lambda one: str(one.templates)),
     ("busiest gets", "of all tuples; less is better", lambda one: one.busiest.percent()),
     ("in one epoch", "of its tuples; less is better", lambda one: one.busiest_in_epoch.percent()),
-    ("most copies", "of subscriptions, at one peer", lambda one: str(one.most_copies)),
+    ("most copies", "at one peer", lambda one: str(one.most_copies)),
     ("peak work", "pairs; less is better", lambda one: str(one.most_work)),
     ("lost", "of subscriptions; 0 is right", lambda one: one.lost.percent()),
     ("lost matches", "share; 0 is right", lambda one: one.lost_matches.percent()),
 )
-_NOTES = (
-    "With epochs a constant has a key of its own in each; a subscription is posted in all that its range touches, {limit} at "
-    "most, and is lost beyond. Lost matches are those expected of constants that do not depend on each other. Without epochs, and "
-    "in an epoch that a range touches in part, the range is a test, which no other subscription has. Subscriptions without a "
-    "constant are left out."
-)
+_NOTES = """\
+epochs: a constant has a key of its own in each; a subscription is posted in all that its range touches, {limit} at most.
+lost: subscriptions whose ranges touch more.
+lost matches: theirs, as expected of constants that do not depend on each other.
+templates: where a range covers an epoch in part, and without epochs, it is a test that no other subscription has.
+Subscriptions without a constant are left out."""

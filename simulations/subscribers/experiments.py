@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from . import counting, dates, joins, latency, memories, report, slow_readers
 from .counting import Counter
 from .notifications import notified
 from .request import Asked, Part, SubscribersRequest, asked_for, check_traced
-from .shown import Shown
+from .shown import Shown, results_of
 from .slow_readers import Reader, readers_of
 from .templates import ids_of, reseeded
 from .traced import received
@@ -60,7 +59,8 @@ def subscribers(
         return _of_trace(request, request.trace, out, provenance)
     asked = asked_for(request)
     prepare_folder(out)
-    results = results_of(asked, list(_parts(asked, engine(), title)))
+    lead = f"{asked.workload.tuples:,} tuples and {asked.subscriptions:,} subscriptions of clients at {asked.peers:,} peers."
+    results = results_of("What subscribers receive", lead, _parts(asked, engine(), title))
     save(out, results, {**asked.configuration(), **provenance()})
     return results, asked.left_out
 
@@ -104,16 +104,7 @@ def _of_trace(request: SubscribersRequest, folder: str, out: Path, provenance: P
     rows, remarks = received(folder)
     shown = report.shown_received(rows, remarks)
     prepare_folder(out)
-    results = Results(
-        title="What subscribers received",
-        lead=f"{len(rows)} peers that ran with a trace.",
-        notes=shown.notes,
-        tables=list(shown.tables),
-        figures=list(shown.figures),
-        summary=list(shown.summary),
-        rows=shown.rows,
-        findings=shown.findings,
-    )
+    results = results_of("What subscribers received", f"{len(rows)} peers that ran with a trace.", [shown])
     left_out = "; ".join(remarks)
     save(out, results, {"trace": folder, "left_out": left_out, **provenance()})
     return results, left_out
@@ -146,17 +137,3 @@ def _notifications(asked: Asked, count: Counter, title: Callable[[str], None]) -
             first, rows = found, report.peers_of(found, [f"{one:016x}" for one in ids.tolist()], seed)
     assert first is not None, "there is one seed at least"
     return report.shown(first, runs, rows, asked.kind), readers
-
-
-def results_of(asked: Asked, parts: Sequence[Shown]) -> Results:
-    """All parts together."""
-    return Results(
-        title="What subscribers receive",
-        lead=f"{asked.workload.tuples:,} tuples and {asked.subscriptions:,} subscriptions of clients at {asked.peers:,} peers.",
-        notes=" ".join(part.notes for part in parts if part.notes),
-        tables=list(chain.from_iterable(part.tables for part in parts)),
-        figures=list(chain.from_iterable(part.figures for part in parts)),
-        summary=list(chain.from_iterable(part.summary for part in parts)),
-        rows={name: rows for part in parts for name, rows in part.rows.items()},
-        findings=list(chain.from_iterable(part.findings for part in parts)),
-    )

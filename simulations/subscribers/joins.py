@@ -245,16 +245,17 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Shaped], str]], ...] = (
     ("shape", "", lambda one: one.shape),
     ("subscriptions", "count", lambda one: f"{one.subscriptions:,}"),
     ("templates", "of each", lambda one: str(one.templates)),
-    ("anchors", "share of conditions, by position", lambda one: one.anchors),
-    ("facts", "fed to each, mean; less is better", lambda one: str(one.facts)),
-    ("facts, 90 in 100", "fed at most", lambda one: str(one.facts_p90)),
-    ("tokens", "that 90 in 100 keep at most; less is better", lambda one: str(one.tokens_p90)),
-    ("rows", "that 90 in 100 have at most", lambda one: str(one.rows_p90)),
-    ("no row", "share", lambda one: one.empty.percent()),
-    ("too many", "ended by a peer; 0 is right", lambda one: one.too_many.percent()),
+    ("anchors", "of conditions", lambda one: one.anchors),
+    ("facts", "mean; less is better", lambda one: str(one.facts)),
+    ("facts, 90 in 100", "at most", lambda one: str(one.facts_p90)),
+    ("tokens, 90 in 100", "at most; less is better", lambda one: str(one.tokens_p90)),
+    ("rows, 90 in 100", "at most", lambda one: str(one.rows_p90)),
+    ("no row", "of them", lambda one: one.empty.percent()),
+    ("too many", "of them; 0 is right", lambda one: one.too_many.percent()),
 )
-_NOTES = (
-    "A subscription of several conditions has each posted by itself, and all facts of each come to the subscriber's peer, which "
-    "joins them in the order of its planner. star, chain, snowflake: around one variable, one after the other, and a star whose "
-    "arms go on. Tokens are kept between joins, and rows are told. A peer that asks for equal templates asks once."
-)
+_NOTES = """\
+shape: conditions around one variable (star), one after the other (chain), or a star whose arms go on (snowflake).
+facts: of all conditions, each posted by itself, at the subscriber's peer, which joins them in the order of its planner.
+tokens: partial rows that are kept between joins. rows: those that are told.
+too many: subscriptions that a peer would end, as they hold more than it allows.
+Conditions that are equal are asked for once."""

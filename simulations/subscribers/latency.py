@@ -274,8 +274,8 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Way], str]], ...] = (
     ("99 in 100", "ms at most", lambda one: str(one.p99_ms)),
     ("longest", "ms", lambda one: str(one.most_ms)),
 )
-_NOTES = (
-    "Latency is that of links and lookups alone, as no peer is ever busy. Owners are known to a publisher that has used a key "
-    "before; publishers are any peers with the same chance. What a peer tells itself takes no time. Conditions with bounds are "
-    "left out of the sample."
-)
+_NOTES = """\
+looked up: notifications whose publisher, any peer, has not used the key before and looks its owner up.
+by heads: notifications that another subscriber's peer passes on.
+Only links and lookups take time: no peer is ever busy, and what a peer tells itself takes none.
+Conditions with bounds are left out."""

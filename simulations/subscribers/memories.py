@@ -217,15 +217,15 @@ def _finding(every: Sequence[Reuse], peers: int) -> Finding:
 
 _COLUMNS: tuple[tuple[str, str, Callable[[Reuse], str]], ...] = (
     ("subscriptions", "count", lambda one: f"{one.subscriptions:,}"),
-    ("templates", "at rendezvous, of a subscription; less is better", lambda one: str(one.templates)),
-    ("memories", "at peers, of a subscription; less is better", lambda one: str(one.memories)),
-    ("of a peer", "memories, mean", lambda one: str(one.memories_of_peer)),
-    ("at most", "memories of a peer", lambda one: str(one.most_memories)),
-    ("sent", "of what it would be; less is better", lambda one: one.told.percent()),
-    ("met", "of what it would be; less is better", lambda one: one.met.percent()),
+    ("templates", "per subscription; less is better", lambda one: str(one.templates)),
+    ("memories", "per subscription; less is better", lambda one: str(one.memories)),
+    ("of a peer", "mean", lambda one: str(one.memories_of_peer)),
+    ("at most", "of a peer", lambda one: str(one.most_memories)),
+    ("sent", "share left; less is better", lambda one: one.told.percent()),
+    ("met", "share left; less is better", lambda one: one.met.percent()),
 )
-_NOTES = (
-    "An alpha memory is a template that a peer asks for, for all of its clients together; rendezvous keep a template once for all "
-    "peers that ask for it. Matches that are sent, and met, are those that are expected of templates whose constants do not "
-    "depend on each other."
-)
+_NOTES = """\
+alpha memory: a template that a peer asks for, for all of its clients together.
+templates: those that rendezvous keep, each once for all peers that ask for it. memories: alpha memories of all peers.
+sent, met: matches that are sent to peers, and met at rendezvous, beside those if each subscription asked by itself; as
+    expected of constants that do not depend on each other."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..drawing.plots import Line
+from ..drawing.plots import Line, plain
 from ..engine.findings import Bar, Finding, share_said
 from ..engine.html_page import Figure, Table
 from ..engine.intervals import Interval, flat, mean_of
@@ -80,7 +80,7 @@ def shown(first: Notified, runs: Sequence[dict[str, float]], rows: Sequence[Peer
     means = means_of(runs)
     what = "changes of facts" if kind is Kind.FACTS else "events"
     table = Table.from_rows(
-        f"What subscribers' peers receive, over {len(runs)} seed{'s' * (len(runs) > 1)}: means with 95 % intervals",
+        "What subscribers' peers receive" + (f", over {len(runs)} seeds: means with 95 % intervals" if len(runs) > 1 else ""),
         _COLUMNS,
         [(label, unit, means[name]) for name, label, unit in _LABELS],
     )
@@ -120,7 +120,7 @@ def shown_received(rows: Sequence[Received], remarks: Sequence[str]) -> Shown:
         findings=[Finding(text, bars)],
         figures=[received],
         tables=[Table.from_rows("What each subscriber's peer received", _OF_TRACE, rows)],
-        notes=". ".join([_NOTES_OF_TRACE, *remarks]),
+        notes="\n".join([_NOTES_OF_TRACE, *remarks]),
         summary=[vars(row) for row in rows],
         rows={"received": rows},
     )
@@ -134,7 +134,7 @@ def _finding(first: Notified, means: dict[str, Interval], what: str) -> Finding:
     )
     unheard, share = (share_said(means[name].value) for name in ("tuples_nobody_hears", "busiest_share"))
     text = (
-        f"A tuple makes {means['copies_of_a_tuple'].value:,.3g} notifications in the mean, and {unheard} of all tuples none; the "
+        f"A tuple makes {plain(means['copies_of_a_tuple'].value)} notifications in the mean, and {unheard} of all tuples none; the "
         f"busiest of {first.peers:,} subscribers' peers receives {share} of all: {most:,.0f} beside {mean:,.0f} in the mean."
     )
     return Finding(text, bars)
@@ -180,33 +180,34 @@ def _figures(first: Notified, what: str) -> list[Figure]:
 _LABELS = (
     ("notifications", "notifications", "count"),
     ("copies_of_a_tuple", "of a tuple, mean", "count"),
-    ("copies_median", "of a tuple, median", "count, of its class the least"),
-    ("copies_p99", "of a tuple, 99 in 100 have at most", "count, of its class the least"),
-    ("tuples_nobody_hears", "tuples of which nobody hears", "share of all"),
-    ("notifications_per_peer", "a peer receives, mean", "count"),
-    ("busiest_receives", "busiest peer receives", "count"),
+    ("copies_median", "of a tuple, median", "count, at least"),
+    ("copies_p99", "of a tuple, 99 in 100 have at most", "count, at least"),
+    ("tuples_nobody_hears", "tuples of which nobody hears", "of all tuples"),
+    ("notifications_per_peer", "a peer receives, mean", "notifications"),
+    ("busiest_receives", "busiest peer receives", "notifications"),
     ("busiest_share", "its share", "of all notifications"),
     ("messages", "messages", "count"),
     ("bytes", "over links", "bytes"),
     ("bytes_of_busiest", "of them to the busiest peer", "bytes"),
     ("feeds", "feeds", "count"),
-    ("feeds_of_a_subscription", "feeds of a subscription", "count; below 1 peers ask once for several"),
+    ("feeds_of_a_subscription", "feeds of a subscription", "count"),
     ("busiest_rendezvous_sends", "busiest rendezvous sends, itself", "notifications"),
     ("busiest_rendezvous_sends_to_heads", "the same, where heads pass on", "notifications"),
 )
+"""The figures of a run: their names, what a table calls them, and their units; a share's unit begins with ``of all``."""
 _COLUMNS: tuple[tuple[str, str, Callable[[tuple[str, str, Interval]], str]], ...] = (
     ("figure", "", lambda row: row[0]),
-    ("mean", "with its interval", lambda row: row[2].percent() if row[1].startswith(("share", "of all")) else str(row[2])),
+    ("mean", "", lambda row: row[2].percent() if row[1].startswith("of all") else str(row[2])),
     ("unit", "", lambda row: row[1]),
 )
-_NOTES = (
-    "A notification is a change of a fact that goes to a feed, which is a template of one subscriber's peer; or an event that "
-    "goes to a peer from one rendezvous, whatever it matches there. A template without constants is fed by all holders of a "
-    "fact's first key. Clients are at any peer with the same chance, and all subscriptions stand before the first tuple. Bytes "
-    "are those of real messages as they are encoded, with the headers of frames and without those of TLS and TCP; what a peer "
-    "tells itself is no byte. Messages: what one message of a publisher brings to one feed is one message. Where more than 64 "
-    "peers ask for a template, some of them pass on what they get: then a rendezvous sends to those alone."
-)
+_NOTES = """\
+notifications: changes of facts, each to a feed; or events, each to a peer from one rendezvous.
+at least: how many a tuple makes is counted in classes, of which the least is told.
+messages: what one message of a publisher brings to one feed is one.
+bytes: of real messages with the headers of frames, without TLS and TCP; what a peer tells itself is none.
+feeds: templates that one peer asks for; one without constants is fed by all holders of a fact's first key.
+heads: where more than 64 peers ask for a template, those of them that pass on what they get.
+Clients are at any peer with the same chance, and subscribe before the first tuple."""
 _OF_TRACE: tuple[tuple[str, str, Callable[[Received], str]], ...] = (
     ("peer", "", lambda row: row.peer[:16]),
     ("templates", "asked for", lambda row: f"{row.feeds:,}"),
@@ -215,8 +216,7 @@ _OF_TRACE: tuple[tuple[str, str, Callable[[Received], str]], ...] = (
     ("events", "count", lambda row: f"{row.events:,}"),
     ("bytes", "if each came by itself", lambda row: f"{row.bytes:,}"),
 )
-_NOTES_OF_TRACE = (
-    "Each number is what the peer has counted itself, as gsg status says (feed_facts_received, feed_changes_received, "
-    "feed_events_received), as long as nobody came or went meanwhile, no link was too slow, and facts were for everybody. What a "
-    "peer tells itself counts too. Rows of several peers are in the order of their clocks"
-)
+_NOTES_OF_TRACE = """\
+stored, changes, events: as the peer counts them itself (feed_facts_received, feed_changes_received, feed_events_received in
+    gsg status), where nobody came or went meanwhile, no link was too slow, and facts were for everybody.
+What a peer tells itself counts too. Rows of several peers are in the order of their clocks."""

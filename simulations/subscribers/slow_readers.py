@@ -313,22 +313,23 @@ def _seconds(seconds: float) -> str:
 
 
 _COLUMNS: tuple[tuple[str, str, Callable[[Fared], str]], ...] = (
-    ("reader", "by what it is told", lambda one: one.reader),
-    ("speed", "times of what comes", lambda one: f"{one.speed:g}"),
+    ("reader", "", lambda one: one.reader),
+    ("speed", "times", lambda one: f"{one.speed:g}"),
     ("policy", "", lambda one: one.policy),
-    ("waiting", "at most, count; less is better", lambda one: str(one.waiting)),
+    ("waiting", "at most; less is better", lambda one: str(one.waiting)),
     ("delay", "s, mean; less is better", lambda one: str(one.mean_s)),
     ("99 in 100", "s at most; less is better", lambda one: str(one.p99_s)),
     ("lost", "count; 0 is right", lambda one: f"{one.lost.value:,.0f}"),
-    ("messages", "both ways, mean; less is better", lambda one: f"{one.messages.value:,.0f}"),
-    ("MB", "both ways, mean; less is better", lambda one: f"{one.bytes.value / 1e6:,.1f}"),
+    ("messages", "mean; less is better", lambda one: f"{one.messages.value:,.0f}"),
+    ("MB", "mean; less is better", lambda one: f"{one.bytes.value / 1e6:,.1f}"),
     ("gaps", "mean", lambda one: f"{one.gaps.value:g}"),
 )
-_NOTES = (
-    "push: all is sent at once, and waits on the link. pull: the reader asks every so often, and reads what there is. hybrid: as "
-    "peers do it, it is pushed until 1 MiB waits on its link; then its rendezvous keeps 20,000. A reader reads one after the "
-    "other, each in the same time, and stands still for a while from the middle on. All that it is told comes by one link and one "
-    "feed."
-)
-_OF_FACTS = " What goes beyond is dropped, and the reader asks for a snapshot of all facts that match, which it has to read whole."
-_OF_EVENTS = " What goes beyond is counted and told as missed."
+_NOTES = """\
+reader: by what it is told. It reads one after the other, each in the same time, and stands still for a while from the middle on;
+    all that it is told comes by one link and one feed.
+speed: in times of what comes in the mean. messages, MB: both ways.
+push: all is sent at once, and waits on the link. pull: the reader asks every so often, and reads what there is.
+hybrid: as peers do it, pushed until 1 MiB waits on the link; then the rendezvous keeps 20,000.
+"""
+_OF_FACTS = "gaps: what goes beyond is dropped, and the reader asks for a snapshot of all that matches and has to read it whole."
+_OF_EVENTS = "gaps: what goes beyond is counted and told as missed."

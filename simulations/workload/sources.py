@@ -15,8 +15,6 @@ from pathlib import Path
 from types import MappingProxyType
 from urllib.parse import unquote
 
-from gsg.languages.files.locations import path_of, scheme_of
-
 from ..errors import BadWorkload
 
 FORMATS = {
@@ -49,12 +47,6 @@ class Sources:
 
     files: list[tuple[Path, str]]
     ignored: list[str]
-
-
-def check_exists(name: str) -> None:
-    """Raises BadWorkload for a path of this machine that is not there; patterns and URIs are looked at by whoever reads them."""
-    if scheme_of(name) is None and not path_of(name).exists() and not glob.has_magic(name):
-        raise BadWorkload(f"cannot read {name}: no such file or directory")
 
 
 def sources_of(

@@ -7,38 +7,24 @@ from typing import Any
 import click
 
 from .running import How, engine, print_results, run_options
+from .workload_options import seeds_option, workload_options
+
+NOT_COUNTED = "What messages leave out, for all strategies alike, is said in the report."
 
 
 @click.command(short_help="Who would carry which load, strategy by strategy.")
-@click.option("--peers", type=int, help="How many peers. [default: 1000, or those that traced]")
-@click.option("--tuples", type=int, help="How many synthetic tuples. [default: 1000000]")
-@click.option(
-    "--events",
-    metavar="PATH",
-    help="Take the tuples of a file, a folder, a pattern such as 'a/*.nt', or, with Spark, a URI: .nt, .nq, .ttl, .trig, .tsv, "
+@workload_options(
+    events="Take the tuples of a file, a folder, a pattern such as 'a/*.nt', or, with Spark, a URI: .nt, .nq, .ttl, .trig, .tsv, "
     ".csv, .jsonl (also .gz), .parquet, or a table of Delta Lake.",
+    trace="Take the tuples, subscriptions and peers of an overlay whose peers ran with --trace.",
+    hours="For how long the tuples are published. [default: 24, or those of the trace]",
 )
-@click.option(
-    "--trace",
-    metavar="DIR",
-    help="Take the tuples, subscriptions and peers of an overlay whose peers ran with --trace.",
-)
-@click.option("--subscriptions", type=int, help="How many subscriptions. [default: 10000, or those that were traced]")
-@click.option(
-    "--mix",
-    default="",
-    metavar="PATTERN=WEIGHT,...",
-    help="Which constants subscriptions give, such as ?po=2,s??=1; in the object's place b is two bounds, a one from below.",
-)
-@click.option("--width", type=float, help="Between two bounds, as a share of the range of values. [default: 0.01]")
 @click.option(
     "--values",
     default="",
     metavar="scattered|by-rank",
     help="Whether common synthetic objects are neighbours as numbers. [default: scattered]",
 )
-@click.option("--distinct", default="", metavar="S,P,O", help="Distinct synthetic subjects, predicates and objects.")
-@click.option("--zipf", default="", metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform. [default: 0.5,1,1]")
 @click.option("--drift", type=float, metavar="SHARE", help="Of so many synthetic tuples other constants are common in each hour.")
 @click.option(
     "--adversary",
@@ -52,11 +38,10 @@ from .running import How, engine, print_results, run_options
     metavar="LAW",
     help="What peers can carry: pareto:ALPHA, or classes with weights such as 1=60,10=30,100=10. [default: all alike]",
 )
-@click.option("--hours", type=float, help="For how long the tuples are published. [default: 24, or those of the trace]")
 @click.option(
     "--strategy", "strategies", multiple=True, help="A strategy such as rarest+grid-10+demand; may be repeated. [default: all]"
 )
-@click.option("--seeds", default=1, show_default=True, help="How many seeds, from --seed on; more than one give intervals.")
+@seeds_option
 @run_options(cut="Into how many parts tuples are cut. [default: one for each core]")
 def command(how: How, events: str | None, trace: str | None, **given: Any) -> None:  # Any: click checked them
     """Spread the load of tuples and subscriptions over many peers, by strategies that peers could run.
@@ -67,7 +52,7 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
     from simulations.engine.places import read_by_spark, read_from
     from simulations.load_balance.balance import InOneThread, OnSpark
     from simulations.load_balance.experiments import BalanceRequest, balance
-    from simulations.load_balance.report import LEGEND, NOT_COUNTED, seeds_said, terminal_table
+    from simulations.load_balance.report import seeds_said, terminal_table
     from simulations.load_balance.seeds import seeds_table
 
     if events is not None:
@@ -80,6 +65,4 @@ def command(how: How, events: str | None, trace: str | None, **given: Any) -> No
     with engine(how, InOneThread, OnSpark) as (start, title):
         found = balance(request, start, how.out, title, how.provenance)
     tables = [terminal_table(found.outcomes), *([seeds_table(found.over_seeds)] if found.over_seeds else [])]
-    ran = found.outcomes[0]
-    over = f"{ran.published:,} tuples and {ran.subscribed:,} subscriptions over {ran.peers:,} peers. "
-    print_results(how, found.summary(), tables, f"{over}{LEGEND}{seeds_said(found.over_seeds)}{NOT_COUNTED}", found.left_out)
+    print_results(how, found.summary(), tables, f"{seeds_said(found.over_seeds)}\n{NOT_COUNTED}", found.left_out)

@@ -175,20 +175,15 @@ def print_results(how: How, summary: list[dict[str, object]], tables: Sequence[T
             click.echo(f"gsg: warning: {left_out}", err=True)
         click.echo(json.dumps(summary, indent=2))
         return
-    from ..tables import console, plain_table
+    from ..tables import console
+    from .terminal_tables import print_notes, print_tables
 
     output = console()
-    for shown in tables:
-        table = plain_table()
-        for number, heading in enumerate(shown.columns):
-            # Digits that have no room go to the next line.
-            table.add_column(heading, justify="right" if number else "left", no_wrap=not number, overflow="fold")
-        for cells in shown.cells:
-            table.add_row(*cells)
-        output.print(table)
-    output.print(notes, style="dim", soft_wrap=False)
+    print_tables(output, tables)
+    if notes:
+        print_notes(output, notes)
     if left_out:
-        output.print(left_out, style="yellow")
+        output.print(left_out, style="yellow", markup=False)
     output.print(f"results, configuration and report.html are in {how.out}", soft_wrap=True)
 
 

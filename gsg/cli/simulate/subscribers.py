@@ -7,26 +7,15 @@ from typing import Any
 import click
 
 from .running import How, engine, print_results, run_options
+from .workload_options import seeds_option, workload_options
 
 
 @click.command(short_help="What subscribers' peers receive.")
-@click.option("--peers", type=int, help="How many peers. [default: 1000, or those that traced]")
-@click.option("--tuples", type=int, help="How many synthetic tuples. [default: 1000000]")
-@click.option("--events", metavar="PATH", help="Take the tuples of a file, a folder or a pattern, as for load-balance.")
-@click.option(
-    "--trace", metavar="DIR", help="Say what each peer of an overlay received whose peers ran with --trace, and nothing else."
+@workload_options(
+    events="Take the tuples of a file, a folder or a pattern, as for load-balance.",
+    trace="Say what each peer of an overlay received whose peers ran with --trace, and nothing else.",
+    hours="For how long the tuples are published. [default: 24]",
 )
-@click.option("--subscriptions", type=int, help="How many subscriptions. [default: 10000, or those that were traced]")
-@click.option(
-    "--mix",
-    default="",
-    metavar="PATTERN=WEIGHT,...",
-    help="Which constants subscriptions give, such as ?po=2,s??=1; in the object's place b is two bounds, a one from below.",
-)
-@click.option("--width", type=float, help="Between two bounds, as a share of the range of all values. [default: 0.01]")
-@click.option("--distinct", default="", metavar="S,P,O", help="Distinct synthetic subjects, predicates and objects.")
-@click.option("--zipf", default="", metavar="S,P,O", help="Zipf's exponents of the three; 0 is uniform. [default: 0.5,1,1]")
-@click.option("--hours", type=float, help="For how long the tuples are published. [default: 24]")
 @click.option("--kind", default="", metavar="KIND", help="Whether tuples are facts or events. [default: facts]")
 @click.option(
     "--anchor", default="", metavar="RULE", help="Where templates are posted: rarest, predicate, random. [default: rarest]"
@@ -52,7 +41,7 @@ from .running import How, engine, print_results, run_options
 @click.option("--epochs-h", default="", metavar="HOURS,...", help="Lengths of epochs with keys of their own. [default: 1,6,24,168]")
 @click.option("--days", default=30.0, show_default=True, help="For how long tuples with dates are published.")
 @click.option("--link-ms", default="", metavar="LEAST,MOST", help="Milliseconds that a message takes. [default: 10,50]")
-@click.option("--seeds", default=1, show_default=True, help="How many seeds, from --seed on; more than one give intervals.")
+@seeds_option
 @run_options(cut="Into how many parts tuples are cut. [default: one for each core]")
 def command(how: How, events: str | None, trace: str | None, **given: Any) -> None:  # Any: click checked them
     """Count what the peers of subscribers receive, and model how those fare who are slow.

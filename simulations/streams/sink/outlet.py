@@ -2,7 +2,7 @@
 
     asked ──acknowledged──> done
       ├──refused, as by a quota──> again after the pause that the peer says, and some of chance
-      ├──the peer is lost──> again at the peer of its turn (peer_turns.py), after pauses that grow
+      ├──the peer is lost, or misbehaves──> again at the peer at hand (peer_failover.py), after pauses that grow
       └──max_wait_s have passed──> NotTaken: the task fails, and Spark tries it again
 
 What is sent may be sent twice: facts are a set, and events have keys.
@@ -19,12 +19,12 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from gsg import AsyncClient
-from gsg.errors import GsgError, LocalError, PeerUnreachable, Refused, RemoteError
+from gsg.errors import DoorClosed, GsgError, LocalError, PeerMisbehaved, PeerUnreachable, Refused, RemoteError
 from gsg.http.client.door_choice import pause_s
 
 from ...errors import NotTaken
 from ..peer_access import PeerAccess
-from .peer_turns import PeerTurns
+from .peer_failover import PeerFailover
 
 LONGEST_PAUSE_S = 5.0
 """Between two attempts at peers that do not answer."""
@@ -38,7 +38,7 @@ class Outlet:
     def __init__(
         self,
         access: PeerAccess,
-        turns: PeerTurns,
+        failover: PeerFailover,
         *,
         max_wait_s: float,
         rng: Random,
@@ -46,7 +46,7 @@ class Outlet:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._access = access
-        self._turns = turns
+        self._failover = failover
         self._max_wait_s = max_wait_s
         self._rng = rng
         self._clock = clock
@@ -63,22 +63,23 @@ class Outlet:
         if client is not None:
             await client.close()
 
-    async def send(self, ask: Callable[[AsyncClient], Awaitable[Returned]], what: str) -> Returned:
+    async def send_request(self, ask: Callable[[AsyncClient], Awaitable[Returned]], what: str) -> Returned:
         """Have a peer do what ``ask`` asks of it. Raises NotTaken where none does in time, or one says that none ever will."""
         began_s: float | None = None
         for attempt in count():
             client: AsyncClient | None = None
             try:
-                client = await self._connected()
+                client = await self._connect()
                 return await ask(client)
             except Refused as error:
                 problem: GsgError = error
                 again_s = pause_s(attempt, self._rng) if error.again_s is None else error.again_s * self._rng.uniform(1.0, 1.5)
-            except RemoteError as error:
+            except (RemoteError, DoorClosed) as error:
+                # DoorClosed: another request has closed this client, whose peer is lost.
                 problem = error
                 again_s = min(LONGEST_PAUSE_S, pause_s(attempt, self._rng))
-                if isinstance(error, PeerUnreachable):
-                    await self._lose(client)
+                if isinstance(error, PeerUnreachable | PeerMisbehaved):
+                    await self._drop(client)
             except LocalError as error:
                 raise NotTaken(f"{what}: a peer does not take that: {error}") from None
             now = self._clock()
@@ -91,22 +92,25 @@ class Outlet:
             await self._pause(again_s)
         raise AssertionError("counts for ever")
 
-    async def _connected(self) -> AsyncClient:
+    async def _connect(self) -> AsyncClient:
+        """The client of the peer at hand, connected."""
         async with self._opening:
             if self._client is None:
-                client = self._access.client(self._turns.url)
+                client = self._access.client(self._failover.url)
                 try:
                     await client.__aenter__()
-                except PeerUnreachable:
-                    self._turns.lost(self._clock())
+                except BaseException as error:
+                    if isinstance(error, PeerUnreachable):
+                        self._failover.note_lost(self._clock())
+                    await client.close()
                     raise
-                self._turns.connected()
+                self._failover.note_connected()
                 self._client = client
             return self._client
 
-    async def _lose(self, client: AsyncClient | None) -> None:
-        """The peer of this client is lost, unless another request has seen that before."""
+    async def _drop(self, client: AsyncClient | None) -> None:
+        """Close this client, whose peer is lost, unless another request has done so before."""
         if client is not None and self._client is client:
             self._client = None
-            self._turns.lost(self._clock())
+            self._failover.note_lost(self._clock())
             await client.close()

@@ -80,14 +80,14 @@ class EventParts:
         """Fewer than PART_TUPLES, between two calls."""
         self._first = 0
 
-    def add(self, tuples: Sequence[Tuple]) -> Iterator[EventPart]:
+    def add_events(self, tuples: Sequence[Tuple]) -> Iterator[EventPart]:
         """More events; the parts that they complete."""
         self._waiting += tuples
         whole = len(self._waiting) // PART_TUPLES * PART_TUPLES
         some, self._waiting = self._waiting[:whole], self._waiting[whole:]
         return self._parts(some)
 
-    def rest(self) -> Iterator[EventPart]:
+    def flush(self) -> Iterator[EventPart]:
         """What is in no part yet."""
         some, self._waiting = self._waiting, []
         return self._parts(some)

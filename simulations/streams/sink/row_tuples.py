@@ -6,7 +6,7 @@ whether it comes (1) or goes (-1).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
@@ -77,7 +77,7 @@ def _check_type(name: str, kind: DataType) -> None:
         raise BadParameter(f"the column {name} has the type {said:.80}, of which no term is made; {_EXPECTED}{step}")
 
 
-class RowReader:
+class TupleReader:
     """Reads the rows of one partition, in their order. ``terms`` says what texts are: SYMBOLS or STRINGS."""
 
     def __init__(self, shape: RowShape, terms: str, partition: int) -> None:
@@ -87,25 +87,25 @@ class RowReader:
         self._rows = 0
         """Of the batches before."""
 
-    def read(self, batch: pa.RecordBatch) -> tuple[list[Tuple], list[int] | None]:
+    def read_tuples(self, batch: pa.RecordBatch) -> tuple[list[Tuple], list[int] | None]:
         """The tuples of the next batch, and the sign of each where rows have one. Raises BadRow for the first that makes none."""
         from gsg.errors import GsgError
 
-        shape, make = self._shape, self._maker()
+        shape, make = self._shape, self._term_maker()
         columns = [batch.column(name) for name in shape.columns]
         signs = batch.column(SIGN).to_pylist() if shape.has_sign else None
         try:
             tuples = _tuples_of_arrays(columns[0], make) if shape.has_array else _tuples_of_columns(columns, make)
             is_sound = signs is None or set(signs) <= {1, -1}
-        except (GsgError, ValueError, TypeError):
+        except (GsgError, ValueError, TypeError, OverflowError):
             is_sound, tuples = False, []
         if not is_sound:
             # Rows are looked at one by one where one of them is to be named, and only then.
-            self._refuse([column.to_pylist() for column in columns], signs, make)
+            self._raise_bad_row(columns, signs, make)
         self._rows += len(batch)
         return tuples, signs
 
-    def _maker(self) -> Callable[[object], Term]:
+    def _term_maker(self) -> Callable[[object], Term]:
         """What makes a term of a value. It knows the texts of one batch, so that it stays as small as that."""
         from gsg.tuples.terms import term
 
@@ -130,26 +130,33 @@ class RowReader:
 
         return make
 
-    def _refuse(self, columns: list[list[object]], signs: list[object] | None, make: Callable[[object], Term]) -> NoReturn:
+    def _raise_bad_row(self, columns: Sequence[pa.Array], signs: list[object] | None, make: Callable[[object], Term]) -> NoReturn:
         """Raise BadRow for the first row that makes no tuple."""
         has_array = self._shape.has_array
-        rows: Iterable[Sequence[object] | None] = columns[0] if has_array else zip(*columns, strict=True)  # type: ignore[assignment]  # arrays are
-        for at, row in enumerate(rows):
+        for at in range(len(columns[0])):
             number = self._rows + at + 1
+            values = [self._value(column, at, name) for column, name in zip(columns, self._shape.columns, strict=True)]
+            row: Sequence[object] | None = values[0] if has_array else values  # type: ignore[assignment]  # one of an array is one
             if signs is not None and signs[at] not in (1, -1):
                 said = "empty" if signs[at] is None else signs[at]
-                raise self._bad(number, SIGN, f"the sign is {said}; expected 1, or -1 for what goes")
+                raise self._bad_row(number, SIGN, f"the sign is {said}; expected 1, or -1 for what goes")
             if not row or len(row) > MAX_COLUMNS:
-                raise self._bad(number, TUPLE, f"an array of {len(row or ())} terms; expected 1 to {MAX_COLUMNS}")
+                raise self._bad_row(number, TUPLE, f"an array of {len(row or ())} terms; expected 1 to {MAX_COLUMNS}")
             for place, value in enumerate(row):
                 name = f"{TUPLE}[{place}]" if has_array else self._shape.columns[place]
                 if (problem := _problem_of((value,), make)) is not None:
-                    raise self._bad(number, name, problem)
+                    raise self._bad_row(number, name, problem)
             if (problem := _problem_of(row, make)) is not None:
-                raise self._bad(number, ", ".join(self._shape.columns)[:80], problem)
+                raise self._bad_row(number, ", ".join(self._shape.columns)[:80], problem)
         raise AssertionError("one of them makes none")
 
-    def _bad(self, number: int, column: str, problem: str) -> BadRow:
+    def _value(self, column: pa.Array, at: int, name: str) -> object:
+        try:
+            return column[at].as_py()
+        except (ValueError, OverflowError) as error:
+            raise self._bad_row(self._rows + at + 1, name, f"{error}; expected a moment of the years 1 to 9999") from None
+
+    def _bad_row(self, number: int, column: str, problem: str) -> BadRow:
         return BadRow(f"row {number} of partition {self._partition}, column {column}: {problem}")
 
 
@@ -190,6 +197,6 @@ def _problem_of(values: Sequence[object], make: Callable[[object], Term]) -> str
         return "it is empty, and a tuple has a term at each place; leave such rows out, as df.na.drop() does"
     try:
         _checked([tuple(map(make, values))])
-    except (GsgError, ValueError) as error:
+    except (GsgError, ValueError, OverflowError) as error:
         return str(error)
     return None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from ...errors import BadParameter, NotTaken
+from ..worker_errors import without_traceback
 from .options import SinkOptions, sink_options
 from .row_tuples import RowShape, row_shape
 
@@ -41,6 +42,7 @@ class _Plan:
         self.job = uuid.uuid4().hex
         """The name of a job without a query: told to all of its tasks."""
 
+    @without_traceback()
     def write(self, batches: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """What a task does."""
         try:

@@ -77,6 +77,12 @@ def find(spark: SparkSession, asked: str, format: str | None) -> Found:
     return found
 
 
+def check_here(asked: str) -> None:
+    """Raises BadWorkload for a path of this machine without files of tuples, before Spark starts; URIs are for Spark to look at."""
+    if scheme_of(asked) is None:
+        _of_this_machine(path_of(asked), None)
+
+
 def _of_this_machine(path: Path, format: str | None) -> Found:
     if format == DELTA or (format is None and is_delta(path)):
         return Found((Source(f"file:{path.absolute()}", DELTA, 0),))

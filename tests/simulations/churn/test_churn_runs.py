@@ -51,6 +51,13 @@ def test_a_fifth_replaced_loses_what_was_measured() -> None:
     assert means["rarest", 3, 0.2].first_closest_alone.value > 0.1
 
 
+def test_what_is_said_twice_is_played_once() -> None:
+    once = replace(SMALL, strategies=("rarest",))
+    twice = replace(SMALL, peers=(120, 120), replicas=(1, 2, 3, 1), dying=(0.1, 0.2, 0.1), strategies=("rarest", "rarest"))
+
+    assert sweep_of(twice).cases == sweep_of(once).cases
+
+
 def test_hand_over_loses_less_and_holders_save() -> None:
     means = by_setting(in_one_thread()(sweep_of(SMALL)))
 

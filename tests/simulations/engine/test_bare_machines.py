@@ -188,8 +188,8 @@ def test_executors_read_the_rows_of_a_stream_with_what_spark_itself_needs(tmp_pa
     reader = GsgStreamReader(options, schema)
     start = reader.initialOffset()
     maker = ColumnMaker([("x", "string")], "plain", segment_schema([("x", "string")]))
-    maker.begin(("x",))
-    reader._opened().append([maker.batch([1, -1], [("a",), ("b",)], datetime.now(UTC))])
+    maker.set_variables(("x",))
+    reader._open_spool().append([maker.make_batch([1, -1], [("a",), ("b",)], datetime.now(UTC))])
     reader.stop()
     # Who goes on with a spool knows how far it came.
     reader = GsgStreamReader(options, schema)

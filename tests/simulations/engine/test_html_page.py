@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -33,6 +34,16 @@ def test_bars_are_as_long_as_their_figures_and_say_them() -> None:
     assert bars == [("a", "25", "12 pairs"), ("b", "100", "48 pairs")]
 
 
+def test_a_bar_that_is_called_as_a_line_has_the_look_of_that_line() -> None:
+    figure = Figure("<svg></svg>", "Load.", looks={"a": 2, "b, 9 peers": 1})
+    bars = (Bar("a", 1.0, "1"), Bar("b", 2.0, "2", line="b, 9 peers"), Bar("c", 3.0, "3"))
+
+    text = page("Title", "Lead.", [], "", [figure], {}, findings=[Finding("found", bars)])
+
+    assert re.findall(r"--bar: var\(--(\w+)\)\"></i><span>(\d)", text) == [("green", "1"), ("orange", "2")]
+    assert text.count('<svg class="swatch"') == 2
+
+
 def test_bars_of_nothing_have_no_length() -> None:
     text = shown(findings=(Finding("none", (Bar("a", 0.0, "0"), Bar("b", 0.0, "0"))),))
 
@@ -45,6 +56,13 @@ def test_a_table_stands_under_its_title_in_a_box_that_the_keyboard_reaches() -> 
     box = '<div class="wide" role="region" aria-label="Short" tabindex="0"><table>'
     assert text.count(f"<h3>Short</h3>{box}") == 2
     assert "<th>share<small>of all; less is better</small></th>" in text
+
+
+def test_what_the_words_of_a_table_mean_stands_below_it() -> None:
+    text = shown(replace(SHORT, legend="share: of all\n    of it"), notes="")
+
+    assert '</table></div><p class="notes">share: of all of it</p>' in text
+    assert "What the words mean" not in text
 
 
 @pytest.mark.parametrize(("table", "folded"), [(SHORT, 0), (LONG, 1)], ids=["short", "long"])

@@ -18,7 +18,13 @@ def test_a_mean_has_the_interval_of_student() -> None:
 
 def test_one_run_has_no_interval() -> None:
     assert mean_of([3.5]) == Interval(3.5, None, None)
-    assert str(mean_of([3.5])) == "3.500"
+    assert str(mean_of([3.5])) == "3.5"
+    assert str(mean_of([142_780.0])) == "142,780"
+
+
+def test_a_difference_of_shares_is_told_in_points() -> None:
+    assert Interval(-0.1286, -0.1346, -0.1226).points() == "-12.86 (-13.46 to -12.26)"
+    assert Interval(0.0, 0.0, 0.0).points() == "0 (0 to 0)"
 
 
 @pytest.mark.parametrize(("trials", "most"), [(20, "14%"), (300, "1.00%"), (4_000, "0.075%"), (1_000_000, "0.00030%")])
@@ -89,7 +95,7 @@ def test_the_most_of_few_runs_bounds_no_quantile() -> None:
     [
         (Interval(0.0145, 0.0136, 0.0154), "1.450% (1.360 to 1.540)"),
         (Interval(0.00032, 0.0002, 0.0005), "0.032% (0.020 to 0.050)"),
-        (Interval(0.5, None, None), "50.00%"),
+        (Interval(0.5, None, None), "50%"),
         (Interval(0.4385822474, 0.4385822474, 0.4385822474000001), "43.86% (43.86 to 43.86)"),
         (Interval(0.0, 0.0, 0.0), "0% (0 to 0)"),
         (Interval(0.0, 0.0, 0.0001), "0% (0 to 0.010)"),

@@ -51,6 +51,37 @@ def test_each_run_is_the_one_that_it_would_be_alone(tmp_path: Path) -> None:
         assert row.messages_per_tuple == summary["messages_per_tuple"]
 
 
+def test_drift_adversaries_and_capacities_are_parts_of_a_setting(tmp_path: Path) -> None:
+    asked = SweepRequest(
+        peers=(40,),
+        tuples=(2_000,),
+        subscriptions=(50,),
+        drift=(0.2, 0.8),
+        adversary=("", "key:0.1"),
+        capacity=("", "1=9,10=1"),
+        strategies=("rarest",),
+        runs=1,
+    )
+
+    rows = rows_of(asked)
+
+    assert len({(row.drift, row.adversary, row.capacity) for row in rows}) == len(rows) == 8
+    for row in rows:
+        alone = BalanceRequest(
+            peers=40,
+            tuples=2_000,
+            subscriptions=50,
+            drift=row.drift,
+            adversary=row.adversary,
+            capacity=row.capacity,
+            strategies=("rarest",),
+        )
+        (outcome,) = balance(alone, InOneThread, tmp_path).outcomes
+        assert row.busiest_share_of_tuples == outcome.busiest_tuples
+        assert row.utilisation_max_over_mean == outcome.utilisation_max_over_mean
+        assert (row.utilisation_max_over_mean is None) == (not row.capacity)
+
+
 def test_a_setting_that_is_said_twice_is_counted_once() -> None:
     twice = SweepRequest(peers=(20, 20), tuples=(1_000,), subscriptions=(20,), strategies=("rarest",), runs=2)
 
@@ -106,15 +137,34 @@ def test_numbers_and_report_are_left(tmp_path: Path) -> None:
         ({"tuples": (10**9,)}, "1000000000 tuples of one case; expected 1 to 100000000"),
         ({"zipf": ("1,2",)}, "--zipf '1,2'; expected three numbers"),
         ({"mix": ("?p?=1",), "width": (0.1,)}, "--width 0.1 lies between bounds, and the mix"),
+        ({"drift": (0.0,)}, "a drift of 0; expected a share of all tuples"),
+        ({"adversary": ("", "king:1")}, "adversary 'king:1'; expected key:SHARE or peer:SHARE"),
+        ({"capacity": ("pareto:0",)}, "capacities 'pareto:0': expected pareto:ALPHA"),
         ({"strategies": ("replicas-30",), "peers": (20,)}, "30 holders of a key among 20 peers"),
         ({"runs": 0}, "0 runs; expected 1 to"),
         ({"peers": tuple(range(1, 101)), "runs": 200}, "runs; expected 10000 at most"),
     ],
-    ids=["strategy", "peers", "tuples", "zipf", "width", "replicas", "runs", "cases"],
+    ids=["strategy", "peers", "tuples", "zipf", "width", "drift", "adversary", "capacity", "replicas", "runs", "cases"],
 )
 def test_what_cannot_be_is_refused_before_anything_runs(asked: dict[str, object], complaint: str) -> None:
     with pytest.raises(BadParameter, match=complaint):
         experiment(SweepRequest(**asked))  # type: ignore[arg-type]  # of these fields
+
+
+def test_the_command_takes_days_that_are_not_steady_and_peers_that_are_not_alike(tmp_path: Path) -> None:
+    arguments = ["--peers", "10", "--tuples", "500", "--subscriptions", "9", "--seeds", "2", "--strategy", "rarest", "--json"]
+    unsteady = ["--drift", "0.1,0.5", "--adversary", "peer:0.1", "--capacity", "pareto:1.5", "--capacity", "1=1,2=1"]
+
+    ran = CliRunner().invoke(gsg_command, ["simulate", "sweep", "--engine", "numpy", "--out", str(tmp_path), *arguments, *unsteady])
+
+    assert ran.exit_code == 0, ran.output
+    assert [(one["drift"], one["capacity"]) for one in json.loads(ran.stdout)] == [
+        (0.1, "pareto:1.5"),
+        (0.1, "1=1,2=1"),
+        (0.5, "pareto:1.5"),
+        (0.5, "1=1,2=1"),
+    ]
+    assert "utilised" in (tmp_path / "report.html").read_text()
 
 
 def test_the_command_takes_lists(tmp_path: Path) -> None:

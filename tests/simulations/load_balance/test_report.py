@@ -79,6 +79,17 @@ def test_what_one_range_of_time_carries_is_told_only_where_ranges_have_keys(outc
     assert "in one epoch" not in report(outcomes[:1], [GROWTH], {})
 
 
+def test_bars_have_the_colours_of_their_strategies_in_plots(outcomes: list[Outcome]) -> None:
+    text = report(outcomes, [GROWTH, GROWTH], {})
+
+    colour_of = {"rarest": "blue", "epochs-4": "orange"}
+    bars = re.findall(r"</svg>([\w-]+)</span><i style=\"[^\"]*--bar: var\(--(\w+)\)", text)
+    labels = re.findall(r'stroke="var\(--(\w+)\)"[^<]*/><path[^<]*/></svg> ([\w-]+)</li>', text)
+    assert bars
+    assert labels
+    assert {*bars, *((name, colour) for colour, name in labels)} <= set(colour_of.items())
+
+
 def test_the_answer_stands_before_plots_and_tables(outcomes: list[Outcome]) -> None:
     text = report(outcomes, [GROWTH, GROWTH], {})
 

@@ -38,7 +38,7 @@ def test_what_was_asked_for_is_run_and_written(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text()
     assert "utilisation, max/mean" in page
     assert "most pointers" in page
-    assert terminal_table(found.outcomes).columns[-1] == "utilised"
+    assert "utilised" in terminal_table(found.outcomes).columns
     assert all(one["utilisation_max_over_mean"] for one in found.summary())
 
 

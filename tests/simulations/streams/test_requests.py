@@ -16,8 +16,8 @@ rows = st.lists(st.tuples(st.sampled_from([1, -1]), st.tuples(st.integers(0, 5))
 
 def events_in_parts(events: list[Tuple], at_once: int = 10_000) -> list[EventPart]:
     parts = EventParts()
-    made = [part for begin in range(0, len(events), at_once) for part in parts.add(events[begin : begin + at_once])]
-    return [*made, *parts.rest()]
+    made = [part for begin in range(0, len(events), at_once) for part in parts.add_events(events[begin : begin + at_once])]
+    return [*made, *parts.flush()]
 
 
 @given(st.sets(st.tuples(st.integers(0, 5))), rows)

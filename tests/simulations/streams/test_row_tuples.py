@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 from gsg import IRI, BlankNode, Literal, Symbol
 from gsg.tuples.terms import Tuple, term
 from simulations.errors import BadParameter, BadRow
-from simulations.streams.sink.row_tuples import RowReader, RowShape, row_shape
+from simulations.streams.sink.row_tuples import RowShape, TupleReader, row_shape
 
 WHOLE, TEXT = IntegerType(), StringType()
 PLACE = StructType([StructField("x", WHOLE)])
@@ -34,7 +34,7 @@ def shape(mode: str = "facts", /, **columns: DataType) -> RowShape:
 
 def tuples(batch: pa.RecordBatch, terms: str = "symbols", *, has_sign: bool = False) -> list[Tuple]:
     columns = tuple(name for name in batch.schema.names if name != "sign")
-    return RowReader(RowShape(columns, has_sign=has_sign), terms, 0).read(batch)[0]
+    return TupleReader(RowShape(columns, has_sign=has_sign), terms, 0).read_tuples(batch)[0]
 
 
 def test_columns_are_terms_in_their_order() -> None:
@@ -103,13 +103,23 @@ def test_texts_are_symbols_or_what_n_triples_says_or_strings() -> None:
 def test_signs_say_what_comes_and_what_goes() -> None:
     batch = pa.RecordBatch.from_pydict({"s": ["a", "b"], "sign": [1, -1]})
 
-    assert RowReader(RowShape(("s",), has_sign=True), "strings", 0).read(batch) == ([("a",), ("b",)], [1, -1])
+    assert TupleReader(RowShape(("s",), has_sign=True), "strings", 0).read_tuples(batch) == ([("a",), ("b",)], [1, -1])
 
 
 def test_a_column_tuple_has_tuples_of_different_lengths() -> None:
     batch = pa.RecordBatch.from_pydict({"tuple": [["a"], ["b", "c"]]})
 
-    assert RowReader(RowShape(("tuple",), has_array=True), "strings", 0).read(batch) == ([("a",), ("b", "c")], None)
+    assert TupleReader(RowShape(("tuple",), has_array=True), "strings", 0).read_tuples(batch) == ([("a",), ("b", "c")], None)
+
+
+@pytest.mark.parametrize(("zone", "micros"), [("UTC", 2**62), ("America/New_York", -62_135_596_800_000_000)])
+def test_a_moment_beyond_the_calendar_is_named_with_its_row(zone: str, micros: int) -> None:
+    batch = pa.RecordBatch.from_pydict({"s": ["a", "b"], "t": pa.array([0, micros], pa.timestamp("us", zone))})
+
+    with pytest.raises(
+        BadRow, match=r"^row 2 of partition 0, column t: date value out of range; expected a moment of the years 1 to"
+    ):
+        TupleReader(RowShape(("s", "t")), "symbols", 0).read_tuples(batch)
 
 
 @pytest.mark.parametrize(
@@ -133,9 +143,9 @@ def test_a_column_tuple_has_tuples_of_different_lengths() -> None:
 def test_a_row_that_makes_no_tuple_is_named_with_its_column(columns: dict[str, list[object]], problem: str) -> None:
     batch = pa.RecordBatch.from_pydict(columns)
     names = tuple(name for name in columns if name != "sign")
-    reader = RowReader(RowShape(names, has_array="tuple" in columns, has_sign="sign" in columns), "symbols", 3)
+    reader = TupleReader(RowShape(names, has_array="tuple" in columns, has_sign="sign" in columns), "symbols", 3)
     first = pa.RecordBatch.from_pydict({name: values[:1] * 2 for name, values in columns.items()})
-    reader.read(first)
+    reader.read_tuples(first)
 
     with pytest.raises(BadRow, match=problem):
-        reader.read(batch)
+        reader.read_tuples(batch)

@@ -52,15 +52,25 @@ def test_what_cannot_be_is_refused_with_what_was_expected(given: dict[str, str],
 
 def test_a_token_is_read_when_a_peer_is_connected_to(tmp_path: Path) -> None:
     file = tmp_path / "token"
+    file.write_text("t" * 20 + "\n")
     options = sink_options({**PEERS, "tokenFile": str(file)})
 
+    assert options.access.client(options.access.urls[0]).url == ""
+    file.unlink()
     with pytest.raises(BadParameter, match=r"the token in .*token cannot be read: no such file or directory; expected a file"):
         options.access.client(options.access.urls[0])
-    file.write_text("t" * 20 + "\n")
-    assert options.access.client(options.access.urls[0]).url == ""
 
 
-def test_certificates_that_are_not_there_are_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("option", ["tokenFile", "caFile", "certFile", "keyFile"])
+def test_a_file_that_is_not_there_is_told_with_the_options(tmp_path: Path, option: str) -> None:
+    with pytest.raises(
+        BadParameter, match=rf"the option {option}: .*none\.pem cannot be read: no such file or directory; expected a"
+    ):
+        sink_options({**PEERS, option: str(tmp_path / "none.pem")})
+
+
+def test_a_certificate_that_is_none_is_said(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("none")
     options = sink_options({"peers": "https://a:1", "caFile": str(tmp_path / "ca.pem")})
 
     with pytest.raises(BadParameter, match=r"ca\.pem"):

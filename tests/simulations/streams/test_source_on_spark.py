@@ -92,8 +92,27 @@ def test_a_query_that_is_asked_once_has_the_rows_that_hold(spark: SparkSession, 
     ],
     ids=["a mistake in the query", "a spool elsewhere", "an option that is none"],
 )
-def test_what_cannot_be_is_told_when_it_is_loaded(
+def test_what_cannot_be_is_told_when_it_is_loaded_without_a_traceback_of_python(
     spark: SparkSession, peer: LoopbackPeer, tmp_path: Path, options: dict[str, str], said: str
 ) -> None:
-    with pytest.raises(Exception, match=re.escape(said)):
+    with pytest.raises(Exception, match=re.escape(said)) as told:
         stream(spark, peer, tmp_path, **options)
+
+    assert "Traceback" not in str(told.value)
+
+
+def test_a_spool_that_is_missing_is_told_when_the_query_starts_without_a_traceback_of_python(
+    spark: SparkSession, peer: LoopbackPeer, tmp_path: Path
+) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    register(spark)
+    rows = spark.readStream.format("gsg").options(peers=peer.url, query="(?x, ^on, ?y)").load()
+    query = rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+
+    with pytest.raises(
+        StreamingQueryException, match=r": simulations\.errors\.BadParameter: the option spool is missing; expected"
+    ) as told:
+        query.awaitTermination(120)
+
+    assert "Traceback" not in str(told.value)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 from pyspark.sql.types import DecimalType, IntegerType, LongType, StringType, StructType, TimestampType
 
+from gsg.errors import PeerUnreachable
 from simulations.errors import BadParameter
 from simulations.streams.row_schema import check_variables, usual_schema, variables_of
-from simulations.streams.source_options import source_options, spool_folder
+from simulations.streams.source_options import options_at_load, source_options, spool_folder
+from simulations.streams.stream_reader import GsgStreamReader
+from simulations.streams.worker_errors import HIDE_TRACEBACK, without_traceback
 
 GIVEN = {"peers": "http://127.0.0.1:8470", "query": "(?x, ^on, ?y)", "spool": "/mnt/shared/on.spool"}
 
@@ -56,6 +60,8 @@ def test_an_option_that_cannot_be_is_told_what_can(changed: dict[str, str], said
 def test_a_slip_in_a_name_is_answered_with_the_name() -> None:
     with pytest.raises(BadParameter, match="did you mean maxRowsPerBatch"):
         source_options(GIVEN | {"maxRowPerBatch": "5"}, stream=True)
+    with pytest.raises(BadParameter, match=r"unknown option maxrows; .* did you mean maxRowsPerBatch, which is of streams\?"):
+        options_at_load({"peers": GIVEN["peers"], "query": GIVEN["query"], "maxRows": "5"})
 
 
 def test_a_query_that_is_asked_once_has_no_spool() -> None:
@@ -70,11 +76,45 @@ def test_a_mistake_in_the_query_is_told_with_its_place() -> None:
         options.variables()
 
 
-def test_a_file_of_the_token_that_is_not_there_is_told(tmp_path: Path) -> None:
-    options = source_options(GIVEN | {"tokenFile": str(tmp_path / "none")}, stream=True)
+def test_a_file_that_is_not_there_is_told_with_the_options(tmp_path: Path) -> None:
+    with pytest.raises(BadParameter, match=r"the option tokenFile: .*none cannot be read: no such file or directory"):
+        source_options(GIVEN | {"tokenFile": str(tmp_path / "none")}, stream=True)
 
-    with pytest.raises(BadParameter, match="none cannot be read: no such file or directory; expected a file of the token alone"):
-        options.access.client_of_any(print)
+
+def test_options_of_streams_say_at_load_that_a_spool_is_missing() -> None:
+    asked_once = {name: text for name, text in GIVEN.items() if name != "spool"}
+
+    assert options_at_load(GIVEN).spool == Path("/mnt/shared/on.spool")
+    assert options_at_load(asked_once).spool is None
+    with pytest.raises(
+        BadParameter, match=r"the option onGap is of streams, and the option spool, which each stream needs, is missing"
+    ):
+        options_at_load(asked_once | {"ongap": "row"})
+
+
+def test_a_stream_is_made_whatever_its_options_and_told_when_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HIDE_TRACEBACK, "")
+    reader = GsgStreamReader(GIVEN | {"maxRows": "5"}, StructType())
+
+    with pytest.raises(BadParameter, match="unknown option maxrows"):
+        reader.getDefaultReadLimit()
+    reader.stop()
+
+
+@pytest.mark.parametrize(
+    ("error", "hidden"),
+    [(BadParameter("no such option"), "1"), (PeerUnreachable("nobody answers"), "1"), (KeyError("a defect"), "")],
+    ids=["ours", "of a peer", "a defect"],
+)
+def test_spark_reports_an_error_of_ours_without_its_traceback_and_a_defect_with_it(
+    monkeypatch: pytest.MonkeyPatch, error: Exception, hidden: str
+) -> None:
+    monkeypatch.setenv(HIDE_TRACEBACK, "")
+
+    with pytest.raises(type(error)), without_traceback():
+        raise error
+
+    assert os.environ[HIDE_TRACEBACK] == hidden
 
 
 def test_a_spool_may_be_said_as_a_url_of_a_file() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ from simulations.streams.columns import ColumnMaker
 from simulations.streams.disk import Disk
 from simulations.streams.row_schema import segment_schema
 from simulations.streams.segments import read_segment, rows_between
-from simulations.streams.spool import Spool
+from simulations.streams.spool import BLOCK_BYTES, Spool
 
 COLUMNS = [("x", "string")]
 SCHEMA = segment_schema(COLUMNS)
@@ -31,8 +33,8 @@ AT = datetime(2026, 11, 29, tzinfo=UTC)
 def rows(*signed: str) -> list[pa.RecordBatch]:
     """Rows such as +a and -a, as one batch."""
     maker = ColumnMaker(COLUMNS, "plain", SCHEMA)
-    maker.begin(("x",))
-    return [maker.batch([{"+": 1, "-": -1, "!": 0}[one[0]] for one in signed], [(one[1:],) for one in signed], AT)]
+    maker.set_variables(("x",))
+    return [maker.make_batch([{"+": 1, "-": -1, "!": 0}[one[0]] for one in signed], [(one[1:],) for one in signed], AT)]
 
 
 @contextmanager
@@ -51,7 +53,7 @@ def texts(spool: Spool, start: int, end: int) -> list[tuple[int, str]]:
 
 
 def held(spool: Spool) -> dict[str, int]:
-    return {row["v0"]: row["count"] for row in spool.held().to_pylist()}
+    return {row["v0"]: row["count"] for row in spool.held_rows().to_pylist()}
 
 
 def test_rows_have_positions_and_any_range_of_them_can_be_read(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_it_goes_on_where_the_last_process_was(tmp_path: Path) -> None:
     with opened(tmp_path) as again:
         again.append(rows("-a", "!e"))
 
-        assert (again.number, again.is_old, again.end) == (number, True, 4)
+        assert (again.number, again.existed, again.end) == (number, True, 4)
         assert held(again) == {"b": 1}
 
 
@@ -115,7 +117,7 @@ def test_small_segments_wait_until_folding_is_worth_it(tmp_path: Path) -> None:
 def test_there_is_room_until_so_many_bytes_are_unread_and_again_when_they_are_read(tmp_path: Path) -> None:
     looked = []
     with opened(tmp_path, limit_bytes=1) as spool:
-        spool.when_read = partial(looked.append, "looked")
+        spool.on_room = partial(looked.append, "looked")
         had_room = spool.has_room()
         spool.append(rows("+a"))
         was_full = not spool.has_room()
@@ -125,6 +127,20 @@ def test_there_is_room_until_so_many_bytes_are_unread_and_again_when_they_are_re
         assert was_full
         assert spool.has_room()
         assert looked == ["looked"]
+
+
+def test_the_number_of_unread_segments_is_bounded_however_small_they_are(tmp_path: Path) -> None:
+    with opened(tmp_path, limit_bytes=3 * BLOCK_BYTES) as spool:
+        while spool.has_room():
+            spool.append(rows("+a"))
+        full = spool.end
+    with opened(tmp_path, limit_bytes=3 * BLOCK_BYTES) as again:
+        has_room_unread = again.has_room()
+        again.mark_read(1)
+
+        assert full == 3
+        assert not has_room_unread
+        assert again.has_room()
 
 
 def test_what_a_killed_process_left_unfinished_goes(tmp_path: Path) -> None:
@@ -181,6 +197,33 @@ def test_a_file_counts_once_it_and_its_name_are_on_the_disk_and_what_is_folded_g
     assert disk.done == [*(one.format("rows") for one in put), *(one.format("held") for one in put), "remove rows"]
 
 
+def test_a_folder_is_on_the_disk_with_those_above_it_before_anything_in_it_counts(tmp_path: Path) -> None:
+    disk = Watched()
+    with opened(tmp_path / "shared" / "spool", disk=disk):
+        pass
+
+    assert disk.done[:3] == ["sync folder", "sync folder", "write folder .open"]
+
+
+class FullDisk(Disk):
+    """Takes no file of rows."""
+
+    def write(self, path: Path, content: bytes) -> None:
+        if path.name.startswith("rows-"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        super().write(path, content)
+
+
+def test_a_disk_that_is_full_is_told_with_the_next_step(tmp_path: Path) -> None:
+    with (
+        opened(tmp_path, disk=FullDisk()) as spool,
+        pytest.raises(
+            BadSpool, match=r"cannot be written: no space left on device; make room for it, .* and start the query again"
+        ),
+    ):
+        spool.append(rows("+a"))
+
+
 def test_rows_that_were_folded_are_refused(tmp_path: Path) -> None:
     with opened(tmp_path, fold_files=1) as spool:
         spool.append(rows("+a", "+b"))
@@ -204,7 +247,7 @@ def test_the_spool_of_another_query_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_spool_that_is_refused_is_left_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spools, "LOCK_S", 0)
+    monkeypatch.setattr(spools, "LOCK_TIMEOUT_S", 0)
     with opened(tmp_path) as first:
         first.append(rows("+a"))
     refused = Spool(tmp_path, ABOUT | {"query": "(?y)"}, SCHEMA)
@@ -226,7 +269,7 @@ def test_no_rows_are_no_segment(tmp_path: Path) -> None:
 
 
 def test_a_spool_that_somebody_has_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spools, "LOCK_S", 0)
+    monkeypatch.setattr(spools, "LOCK_TIMEOUT_S", 0)
     with opened(tmp_path), pytest.raises(BadSpool, match="is in use by another query, or twice by this one"):
         Spool(tmp_path, ABOUT, SCHEMA).open()
 
@@ -271,7 +314,7 @@ def test_a_damaged_fold_is_told(tmp_path: Path) -> None:
     next(tmp_path.glob("held-*")).write_bytes(b"")
 
     with opened(tmp_path) as again, pytest.raises(BadSpool, match="is damaged; expected it as it was written"):
-        again.held()
+        again.held_rows()
 
 
 def test_a_segment_that_is_missing_is_told(tmp_path: Path) -> None:

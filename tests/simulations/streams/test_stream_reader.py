@@ -22,6 +22,7 @@ from gsg.errors import BadText, PeerUnreachable
 from simulations.errors import BadParameter, BadSpool
 from simulations.streams.receiver import EventsMissed
 from simulations.streams.stream_reader import PARTITION_ROWS, GsgStreamReader, Offset
+from simulations.streams.worker_errors import HIDE_TRACEBACK
 
 pytestmark = pytest.mark.waits
 
@@ -31,6 +32,12 @@ QUERY = "(?x, ^on, ?y)"
 
 Said = tuple[str | None, int | None, int | None]
 """x, y and the sign of a row."""
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a reader tells the reports of its worker is not to be told to Spark, which another test may start."""
+    monkeypatch.setenv(HIDE_TRACEBACK, "")
 
 
 @pytest.fixture
@@ -172,7 +179,12 @@ def test_events_that_may_have_been_missed_are_a_row_without_a_sign_where_that_is
         last = until(again, after_restart, 1)
 
         assert rows(again, after_loss, last) == [(None, None, None), ("e", 1, 0)]
-    assert sum("events in between may have been missed" in record.message for record in caplog.records) == 2
+    lost, stopped = [record.message for record in caplog.records if "events in between may have been missed" in record.message]
+    assert "connected to" in lost
+    assert "; rows of facts follow as a difference, and events in between may have been missed, if there were any" in lost
+    assert "go on reading" not in lost
+    assert stopped.startswith("the stream was stopped; rows of facts follow as a difference, and events in between may have been")
+    assert "if there were any: no peer can say that" in stopped
 
 
 def test_events_that_may_have_been_missed_end_the_stream_where_that_is_asked_for(peer: LoopbackPeer, tmp_path: Path) -> None:
@@ -237,7 +249,9 @@ def test_a_spool_that_is_full_waits_for_spark_and_nothing_of_facts_is_lost(
     assert unread["position"] < 1_000
     assert sums(told) == Counter({("a", number): 1 for number in range(1_000)})
     assert sum("is full" in record.message for record in caplog.records) == 1
-    assert any("the spool was full for some time, and events" in record.message for record in caplog.records)
+    assert any(
+        "the spool was full for some time; rows of facts follow as a difference" in record.message for record in caplog.records
+    )
 
 
 def test_what_is_available_now_is_found_though_the_spool_is_full_and_a_gap_is_to_be_a_row(
@@ -294,8 +308,8 @@ def test_a_spool_that_another_checkpoint_has_read_is_refused(peer: LoopbackPeer,
     peer.insert(("a", ON, 1))
     with reading(peer, tmp_path) as reader:
         end = until(reader, reader.initialOffset(), 1)
-        folding: Callable[..., Any] = reader._opened()._fold  # Any: that of a spool
-        folding(reader._opened().segments_between(0, 1))
+        folding: Callable[..., Any] = reader._open_spool()._fold  # Any: that of a spool
+        folding(reader._open_spool().segments_between(0, 1))
 
         with pytest.raises(BadSpool, match="was read up to row 1 by a query with another checkpoint"):
             reader.initialOffset()

@@ -17,9 +17,9 @@ from gsg.quotas import PEER, Quota, Quotas
 from simulations.errors import BadRow
 from simulations.streams.peer_access import PeerAccess
 from simulations.streams.sink.outlet import Outlet
-from simulations.streams.sink.peer_turns import PeerTurns
+from simulations.streams.sink.peer_failover import PeerFailover
 from simulations.streams.sink.requests import TaskPlace
-from simulations.streams.sink.row_tuples import RowReader, RowShape
+from simulations.streams.sink.row_tuples import RowShape, TupleReader
 from simulations.streams.sink.task_writer import TaskWriter, Written
 
 pytestmark = pytest.mark.waits
@@ -54,8 +54,8 @@ def batch(names: Iterable[str], signs: Iterable[int] = ()) -> pa.RecordBatch:
 
 async def write(url: str, *batches: pa.RecordBatch, mode: str = "facts", number: str = "0", partition: int = 0) -> Written:
     """A task of a batch with this number."""
-    outlet = Outlet(PeerAccess((url,)), PeerTurns((url,), first=0, stay_s=10), max_wait_s=60, rng=Random(1))
-    reader = RowReader(RowShape(("x", "is"), has_sign="sign" in batches[0].schema.names), "symbols", partition)
+    outlet = Outlet(PeerAccess((url,)), PeerFailover((url,), first=0, stay_s=10), max_wait_s=60, rng=Random(1))
+    reader = TupleReader(RowShape(("x", "is"), has_sign="sign" in batches[0].schema.names), "symbols", partition)
     return await TaskWriter(outlet, reader, TaskPlace("lake", number, partition)).write(iter(batches), is_events=mode == "events")
 
 

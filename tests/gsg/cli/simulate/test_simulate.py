@@ -52,6 +52,36 @@ def test_all_strategies_are_compared_in_a_table(tmp_path: Path) -> None:
     assert "strategy=rarest" in {path.name for path in (tmp_path / "peers").iterdir()}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--events", "gone.nt"), "cannot read gone.nt: no such file or directory"),
+        (("--events", "t.odd"), "'t.odd' has no known suffix; expected .nt,"),
+        (("--events", "empty"), "empty has no files of tuples"),
+        (("--events", "*.ttl"), "no file is named as '*.ttl' says"),
+        (("--events", "t.nt", "--strategy", "maan"), "strategy 'maan' takes objects as numbers"),
+        (("--events", "t.nt", "--mix", "??b=1"), "the mix ??b=100 has bounds"),
+        (("--events", "t.nt", "--peers", "2", "--strategy", "replicas-3"), "3 holders of a key among 2 peers"),
+        (("--trace", "gone"), "cannot read gone: no part of a trace"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_is_impossible_is_told_before_spark_starts(
+    arguments: tuple[str, ...], complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gsg.cli.simulate.running.start_spark", lambda *_: pytest.fail("Spark was started"))
+    (tmp_path / "t.nt").touch()
+    (tmp_path / "t.odd").touch()
+    (tmp_path / "empty").mkdir()
+
+    ran = simulate("load-balance", *arguments, out=tmp_path / "out")
+
+    assert ran.exit_code == 2, ran.output
+    assert complaint in ran.output
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.usefixtures("spark")
 def test_spark_and_one_thread_say_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")

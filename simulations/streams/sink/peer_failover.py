@@ -1,4 +1,4 @@
-"""Which peer a task writes to: the one of its turn, and where that is lost for longer the next one. Pure; the clock is handed in.
+"""Which peer a task writes to: one of them, and where that is lost for longer the next one. Pure; the clock is handed in.
 
     asked for ──> the peer at hand ──connected──> written to ──lost──> the same one again, for ``stay_s``
                        ^                                                    │ has passed
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-class PeerTurns:
+class PeerFailover:
     """The peers of one task, ``first`` of which is asked first; a peer that is lost is asked again for ``stay_s``."""
 
     def __init__(self, urls: Sequence[str], *, first: int, stay_s: float) -> None:
@@ -28,12 +28,12 @@ class PeerTurns:
         """The peer at hand."""
         return self._urls[self._at]
 
-    def connected(self) -> None:
+    def note_connected(self) -> None:
         """The peer at hand answers."""
         self._lost_s = None
 
-    def lost(self, now: float) -> None:
-        """It does not, or not any more."""
+    def note_lost(self, now: float) -> None:
+        """The peer at hand does not answer, or not any more."""
         if self._lost_s is None:
             self._lost_s = now
         if now - self._lost_s >= self._stay_s:
