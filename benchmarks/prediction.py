@@ -44,7 +44,7 @@ Told = dict[str, tuple[int, int]]
 
 def queries() -> list[str]:
     """One condition each, with constants of the data."""
-    reading = read(FILM_DATA)
+    reading = read(FILM_DATA, keeps_terms=True)
     terms = reading.terms()
     codes = reading.recorded.subscriptions(SUBSCRIPTIONS, COMMON_MIX, 1).codes.T.tolist()
     names = ("?s", "?p", "?o")

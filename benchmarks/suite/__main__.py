@@ -101,7 +101,11 @@ def makers(options: argparse.Namespace) -> list[Callable[[Tell], System]]:
 
 
 def _of_command(command: str) -> Callable[[Tell], System]:
-    return lambda tell: OverPipes(tell, shlex.split(command))
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ValueError(f"--command {command!r}: {str(error).lower()}; expected a program with its arguments") from None
+    return lambda tell: OverPipes(tell, words)
 
 
 def generate(options: argparse.Namespace) -> int:
@@ -190,8 +194,10 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     for name, least in (("peers", 1), ("batch", 1), ("paced", 0), ("sampled", 1)):
         if getattr(options, name, least) < least:
             parser.error(f"--{name}: {getattr(options, name)}; expected {least} or more")
-    if getattr(options, "per_s", 1) <= 0:
+    if not getattr(options, "per_s", 1) > 0:
         parser.error(f"--per-s: {options.per_s:g}; expected more than 0")
+    if not getattr(options, "patience", 0) >= 0:
+        parser.error(f"--patience: {options.patience:g}; expected 0 or more")
     return options
 
 

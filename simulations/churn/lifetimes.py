@@ -89,17 +89,6 @@ class Lifetimes:
             found *= (self.shape - 1) * gamma(2.0, count) / gamma(self.shape - 1, count)
         return found
 
-    def survival(self, after_s: Seconds) -> Seconds:
-        """The share of lives that last for longer, for all laws but ``yao``."""
-        match self.law:
-            case "exponential":
-                return np.exp(-after_s / self.mean_s)
-            case "weibull":
-                return np.exp(-((after_s / self._weibull_scale) ** self.shape))
-            case "pareto":
-                return (1 + after_s / self._pareto_scale) ** -self.shape
-        raise BadParameter("the survival of lives by yao has no closed form; ask for that of pareto")
-
     @property
     def _weibull_scale(self) -> float:
         return self.mean_s / math.gamma(1 + 1 / self.shape)

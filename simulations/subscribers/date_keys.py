@@ -11,6 +11,7 @@ part; one that lies within the range needs none, and there subscriptions that ar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,12 +71,13 @@ class Cells:
     """Distinct ones; of the cells of tuples none."""
 
 
-def cells_of_tuples(workload: Workload, epochs: int) -> tuple[Cells, ...]:
-    """The cells that tuples go to, for each position."""
+def cells_of_tuples(workload: Workload, whole: float) -> tuple[Cells, ...]:
+    """The cells that tuples go to, for each position; ``whole`` is all the time in epochs, of which the last may be cut short."""
+    epochs = ceil(whole)
     found: list[list[tuple[Whole, Whole]]] = [[] for _ in range(ARITY)]
     for begin, size in chunks_of(workload.tuples):
         chunk = workload.chunk(begin, size)
-        epoch = np.minimum((chunk.at_s * (epochs / workload.seconds)).astype(np.int64), epochs - 1)
+        epoch = np.minimum((chunk.at_s * (whole / workload.seconds)).astype(np.int64), epochs - 1)
         for position, codes in enumerate(chunk.codes):
             found[position].append(np.unique(codes * np.int64(epochs) + epoch, return_counts=True))
     cells = []

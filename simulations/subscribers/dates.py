@@ -58,7 +58,7 @@ class Dates:
             raise BadParameter(f"tuples of {self.days:g} days; expected more than 0")
         for epoch in self.epochs_h:
             if not hours / MAX_EPOCHS <= epoch <= hours:
-                raise BadParameter(f"epochs of {epoch:g} h in {self.days:g} days; expected {hours / MAX_EPOCHS:g} to {hours:g}")
+                raise BadParameter(f"epochs of {epoch:g} h in {self.days:g} days; expected {hours / MAX_EPOCHS:g} to {hours:g} h")
 
 
 def parse_ranges(text: str) -> tuple[tuple[float, float], ...]:
@@ -106,7 +106,7 @@ class Dated(Case):
     busiest: float
     """What the busiest peer gets of all tuples."""
     busiest_in_epoch: float
-    """What a peer gets at most in one epoch, of what is published in one."""
+    """What a peer gets at most in one epoch, of what is published in a whole one."""
     most_copies: int
     """Of subscriptions at one peer."""
     most_work: int
@@ -129,12 +129,13 @@ def play(workload: Workload, mix: Mix, peers: int, count: int, rule: Anchor, dat
     whole_h = dates.days * 24
     epoch_h = case.epoch_h or whole_h
     begin, end = drawn_ranges(count, dates.ranges, whole_h, case.run)
-    ranges = Ranges(begin / epoch_h, end / epoch_h, ceil(whole_h / epoch_h))
+    whole = whole_h / epoch_h
+    ranges = Ranges(begin / epoch_h, end / epoch_h, ceil(whole))
     anchors = anchors_by_rule(rule, wanted, tuples)
     lost = (ranges.touched > dates.limit) & (anchors != NOWHERE)
     matches = expected_matches(wanted, tuples) * (end - begin)
     posted = posted_at(anchors, wanted, words_of(wanted, tuples.constants), ranges, dates.limit)
-    cells = cells_of_tuples(tuples, ranges.epochs)
+    cells = cells_of_tuples(tuples, whole)
     loads = loads_of(cells, posted, tuples.constants, Ownership(ids_of(peers, case.run)), ranges.epochs)
     yield Dated(
         case.epoch_h,
@@ -147,7 +148,7 @@ def play(workload: Workload, mix: Mix, peers: int, count: int, rule: Anchor, dat
         lost=int(lost.sum()),
         lost_matches=float(matches[lost].sum() / (matches.sum() or 1.0)),
         busiest=float(loads.tuples.max() / tuples.tuples),
-        busiest_in_epoch=float(loads.most_in_epoch * ranges.epochs / tuples.tuples),
+        busiest_in_epoch=float(loads.most_in_epoch * whole / tuples.tuples),
         most_copies=int(loads.copies.max()),
         most_work=int(loads.work.max()),
         work=int(loads.work.sum()),

@@ -71,7 +71,7 @@ class Pattern:
 
     @property
     def terms(self) -> tuple[Term, int, Term]:
-        """All three."""
+        """Subject, predicate and object."""
         return self.subject, self.predicate, self.object
 
 
@@ -103,18 +103,14 @@ class FactTable:
 
     @property
     def entities(self) -> int:
-        """How many there are."""
+        """How many entities there are."""
         return len(self.codes)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """How many facts there are."""
         return len(self._predicate)
 
-    def triples(self) -> list[tuple[int, int, int]]:
-        """All of them."""
-        return list(zip(self._subject.tolist(), self._predicate.tolist(), self._object.tolist(), strict=True))
-
-    def of(self, pattern: Pattern) -> tuple[Whole, Whole]:
+    def matching(self, pattern: Pattern) -> tuple[Whole, Whole]:
         """The subjects and objects of all facts that have the constants of a condition."""
         begin, end = np.searchsorted(self._predicate, [pattern.predicate, pattern.predicate + 1])
         subject, object_ = self._subject[begin:end], self._object[begin:end]
@@ -124,9 +120,9 @@ class FactTable:
                 fits &= column == term
         return subject[fits], object_[fits]
 
-    def facts(self, pattern: Pattern) -> int:
-        """How many those are."""
-        return len(self.of(pattern)[0])
+    def count(self, pattern: Pattern) -> int:
+        """How many facts have the constants of a condition."""
+        return len(self.matching(pattern)[0])
 
 
 def subscriptions(shape: Shape, count: int, table: FactTable, predicates: Whole, constant: float, seed: int) -> list[list[Pattern]]:
@@ -142,7 +138,7 @@ def subscriptions(shape: Shape, count: int, table: FactTable, predicates: Whole,
             for (subject, object_), predicate in zip(ends, predicates[first : first + len(ends)], strict=True)
         ]
         last = patterns[-1]
-        objects = table.of(last)[1]
+        objects = table.matching(last)[1]
         if has_constant[number] and len(objects):
             patterns[-1] = Pattern(last.subject, last.predicate, int(objects[int(chosen[number]) % len(objects)]))
         made.append(patterns)
@@ -157,14 +153,14 @@ def conditions_of(shape: Shape) -> int:
 def in_order(patterns: Sequence[Pattern], table: FactTable) -> list[Pattern]:
     """The conditions in the order in which a peer would join them, by the facts that each of them has."""
     by_condition = {pattern.condition(): pattern for pattern in patterns}
-    facts = {condition: table.facts(pattern) for condition, pattern in by_condition.items()}
+    facts = {condition: table.count(pattern) for condition, pattern in by_condition.items()}
     return [by_condition[one] for one in ordered(tuple(pattern.condition() for pattern in patterns), set(), facts.__getitem__)]
 
 
 def counted(patterns: Sequence[Pattern], table: FactTable) -> Counted:
     """What a subscription comes to, given its conditions in the order of their joins."""
     tokens = [_solutions(patterns[: end + 1], table) for end in range(len(patterns))]
-    facts = sum(table.facts(pattern) for pattern in {pattern.template: pattern for pattern in patterns}.values())
+    facts = sum(table.count(pattern) for pattern in {pattern.template: pattern for pattern in patterns}.values())
     return Counted(facts, 1 + sum(tokens[:-1]), max(tokens), tokens[-1])
 
 
@@ -172,7 +168,7 @@ def _solutions(patterns: Sequence[Pattern], table: FactTable) -> int:
     """How many solutions some conditions have together, which hang together."""
     root = next((term for pattern in patterns for term in (pattern.subject, pattern.object) if isinstance(term, str)), None)
     if root is None:
-        return int(all(table.facts(pattern) for pattern in patterns))
+        return int(all(table.count(pattern) for pattern in patterns))
     return int(_weights(root, list(patterns), table).sum())
 
 
@@ -181,7 +177,7 @@ def _weights(variable: str, patterns: list[Pattern], table: FactTable) -> Weight
     weights = np.ones(table.entities)
     for pattern in [one for one in patterns if variable in (one.subject, one.object)]:
         rest = [one for one in patterns if one is not pattern]
-        subject, object_ = table.of(pattern)
+        subject, object_ = table.matching(pattern)
         here, there, other = (
             (subject, object_, pattern.object) if pattern.subject == variable else (object_, subject, pattern.subject)
         )

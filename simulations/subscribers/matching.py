@@ -59,10 +59,6 @@ class Matches(NamedTuple):
         """Nothing yet; ``peers`` of events."""
         return cls(*(np.zeros(size, dtype=np.int64) for size in (templates, templates, CLASSES, 2 * peers)))
 
-    def plus(self, other: Matches) -> Matches:
-        """Both together."""
-        return Matches(*(one + another for one, another in zip(self, other, strict=True)))
-
 
 @dataclass(frozen=True, slots=True)
 class _Places:

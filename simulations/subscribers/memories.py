@@ -3,7 +3,7 @@
 A peer keeps one alpha memory for a template and asks once, however many of its clients want it; a rendezvous keeps a template
 once, however many peers ask for it (gsg/feeds/alpha_memories.py, gsg/rendezvous/conditions.py). Both are counted exactly, for ten
 million subscriptions as for a thousand: subscriptions are drawn in chunks, and a case looks at its part of all templates and of all
-peers only, so that what it keeps does not grow with their number.
+peers only, so that what it keeps does not grow with their number. Where peers are fewer than parts, it keeps all of one peer.
 """
 
 from __future__ import annotations

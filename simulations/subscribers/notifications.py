@@ -45,6 +45,8 @@ class Notified:
     feeds: Feeds
     copies_of_feed: Whole
     """How often a feed of each template is told of one tuple."""
+    rendezvous: Whole
+    """The peer at which each template meets its tuples, NOWHERE for one without constants."""
     matches: Matches
     """By template; copies are those of all its feeds."""
     notifications: Whole
@@ -134,6 +136,7 @@ def notified(
         subscriptions=len(subscriptions),
         feeds=feeds,
         copies_of_feed=each,
+        rendezvous=rendezvous,
         matches=matches,
         notifications=notifications,
         messages=in_messages,

@@ -141,10 +141,14 @@ def _waiting(own: Times, ends: Times, read_s: float) -> int:
 def _pull(own: Times, read_s: float, limits: Limits) -> Told:
     ends = np.full(len(own), np.nan)
     begun = waiting = questions = 0
-    # The first question comes with the first arrival: before, answers are empty, and cost as much as later ones.
     at_s = 0.0
     while begun < len(own):
-        came = int(np.searchsorted(own, at_s, side="right"))
+        if own[begun] > at_s:
+            # Until something comes answers are empty, and cost as much as others.
+            empty = ceil((float(own[begun]) - at_s) / max(limits.ask_s, limits.round_trip_s))
+            questions += empty
+            at_s += empty * max(limits.ask_s, limits.round_trip_s)
+        came = max(begun + 1, int(np.searchsorted(own, at_s, side="right")))
         taken = min(came - begun, limits.snapshot_part)
         waiting = max(waiting, came - begun)
         arrives_s = at_s + limits.round_trip_s

@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from gsg.placement.rules import NOWHERE
+from gsg.tuples.features import HOME
+
 from ..drawing.plots import Line
 from ..engine.findings import Bar, Finding
 from ..engine.html_page import Table
 from ..engine.intervals import Interval, flat, mean_of
 from ..engine.kernels import Whole
+from ..engine.ownership import Ownership
 from ..engine.results import line_figure
 from ..engine.sweep import Sweep, by_setting
 from ..errors import BadParameter
@@ -27,7 +31,7 @@ from .frames import Frames, Kind
 from .matching import TemplateIndex
 from .queues import Limits, Pause, Policy, Times, delays_of, play
 from .shown import Shown
-from .templates import reseeded
+from .templates import ids_of, reseeded
 
 if TYPE_CHECKING:
     from .notifications import Notified
@@ -50,7 +54,11 @@ class Reader:
     reader: str
     templates: Subscriptions
     copies: Whole
-    """Notifications of each template for a tuple."""
+    """Notifications of each template for a fact."""
+    rendezvous: Whole
+    """The peer at which each template meets its tuples, NOWHERE for the home of a tuple."""
+    peers: int
+    """Of the whole overlay, whose ids the run decides."""
     notifications: int
 
 
@@ -85,8 +93,9 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Raises BadParameter for what no reader does."""
-        if not self.speeds or min(self.speeds) <= 0:
-            raise BadParameter(f"speeds of readers {self.speeds}; expected numbers above 0")
+        for speed in self.speeds:
+            if not 0 < speed < float("inf"):
+                raise BadParameter(f"a reader's speed of {speed:g}; expected a number above 0, in times of what comes in the mean")
         if not 0 <= self.pause < 1:
             raise BadParameter(f"readers stand still for {self.pause:g} of the time; expected 0 or more, and less than 1")
         if not 0 < self.ask_s < float("inf"):
@@ -112,8 +121,15 @@ def readers_of(found: Notified, run: int) -> list[Reader]:
         peer = int(order[max(0, int(np.ceil(share * found.peers)) - 1)])
         mine = found.feeds.template[found.feeds.peer == peer]
         if found.notifications[peer] and peer not in chosen:
-            told = int(found.notifications[peer])
-            chosen[peer] = Reader(run, name, found.feeds.templates.only(mine), found.copies_of_feed[mine], told)
+            chosen[peer] = Reader(
+                run,
+                name,
+                found.feeds.templates.only(mine),
+                copies=found.copies_of_feed[mine],
+                rendezvous=found.rendezvous[mine],
+                peers=found.peers,
+                notifications=int(found.notifications[peer]),
+            )
     return list(chosen.values())
 
 
@@ -164,24 +180,35 @@ def _figures(delays: Times) -> tuple[float, float, float, float]:
 
 
 def arrivals(workload: Workload, reader: Reader, kind: Kind) -> Times:
-    """When each notification comes to a reader, in order; an event that several of its templates match comes once."""
+    """When each notification comes to a reader, in order; an event comes once from each rendezvous, whatever it matches there."""
     index, bounded = TemplateIndex(reader.templates, workload.constants), np.flatnonzero(reader.templates.bounded)
+    home = _homes(workload, reader) if kind is Kind.EVENTS else None
     until_s = workload.seconds * min(1.0, MAX_ARRIVALS / max(1, reader.notifications))
     found = []
     for begin, size in chunks_of(workload.tuples):
         chunk = workload.chunk(begin, size)
-        times = np.zeros(size, dtype=np.int64)
-        for met in index.found(chunk.codes):
-            there = np.flatnonzero(met >= 0)
-            times[there] += reader.copies[met[there]]
-        for number in bounded.tolist():
-            times[_matches(workload, reader.templates, number, chunk.codes)] += reader.copies[number]
-        if kind is Kind.EVENTS:
-            np.minimum(times, 1, out=times)
+        met = np.array([*index.found(chunk.codes)], dtype=np.int64).reshape(-1, size)
+        if home is None:
+            times = np.where(met < 0, 0, reader.copies[met]).sum(axis=0)
+            for number in bounded.tolist():
+                times[_matches(workload, reader.templates, number, chunk.codes)] += reader.copies[number]
+        else:
+            at = np.where(reader.rendezvous[met] == NOWHERE, home[chunk.codes[HOME]], reader.rendezvous[met])
+            at = np.sort(np.where(met < 0, _NO_PEER, at), axis=0)
+            times = (at[:1] != _NO_PEER).sum(axis=0) + ((at[1:] != at[:-1]) & (at[1:] != _NO_PEER)).sum(axis=0)
         there = np.flatnonzero(times)
         at_s = np.repeat(chunk.at_s[there], times[there])
         found.append(at_s[at_s < until_s] if until_s < workload.seconds else at_s)
     return np.sort(np.concatenate(found))
+
+
+_NO_PEER = np.iinfo(np.int64).max
+"""Where a template that is not met would be, behind all peers."""
+
+
+def _homes(workload: Workload, reader: Reader) -> Whole:
+    """The peer that is the home of tuples with each first constant."""
+    return Ownership(ids_of(reader.peers, reader.run)).owners(workload.constants[HOME].keys)
 
 
 def _matches(

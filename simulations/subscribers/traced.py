@@ -8,7 +8,7 @@ that asked by then. Tuples of any arity count. A peer counts the same itself, as
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
@@ -17,7 +17,7 @@ import msgspec
 
 from gsg.errors import GsgError
 from gsg.monitoring import trace
-from gsg.monitoring.trace import Role, What
+from gsg.monitoring.trace import What
 from gsg.placement.rules import REPLICAS
 from gsg.rendezvous.condition_tests import compile_test
 from gsg.rendezvous.feed import Predicate
@@ -27,12 +27,12 @@ from gsg.wire.messages import Deltas, Event, Happened, Origin, Snapshot, Test
 
 from ..engine.ownership import Ownership, prefixes_of
 from ..errors import BadWorkload
-from ..workload.runs import Runs
+from ..workload.trace_rows import rows_of_publishers, unfinished_parts
 from .frames import bytes_of
 
 Name: TypeAlias = tuple[str, int, int]
 """Of a template that a peer asks for: its peer, when its run began, and the number that it has there."""
-_READ = ["peer", "run_us", "row", "at_us", "what", "role", "terms", "condition", "positions", "number", "events_only"]
+_READ = ("peer", "run_us", "row", "at_us", "what", "role", "terms", "condition", "positions", "number", "events_only")
 _PUBLISHER = bytes(20)
 
 
@@ -127,7 +127,7 @@ def received(folder: str | Path) -> tuple[list[Received], list[str]]:
 
     Raises BadWorkload where it cannot be said.
     """
-    rows, runs = _rows(Path(folder))
+    rows, runs = rows_of_publishers(Path(folder), _READ)
     peers = runs.peers()
     replay = _Replay(peers)
     for row in rows:
@@ -135,8 +135,7 @@ def received(folder: str | Path) -> tuple[list[Received], list[str]]:
             replay.take(row)
         except (msgspec.MsgspecError, TypeError, ValueError) as error:
             raise BadWorkload(f"row {row['row']} of peer {str(row['peer'])[:12]} is none of a trace: {error}") from None
-    unfinished = sum(1 for _ in Path(folder).rglob(f"*{trace.OPEN}"))
-    return [replay.counted.row(peer) for peer in peers], runs.gaps(unfinished)
+    return [replay.counted.row(peer) for peer in peers], runs.gaps(unfinished_parts(Path(folder)))
 
 
 class _Replay:
@@ -239,32 +238,3 @@ def _key_of(template: Template, positions: object) -> bytes | None:
             "without ordered attributes"
         )
     return key(len(template.pattern), positions[0], constant)
-
-
-def _rows(folder: Path) -> tuple[Iterable[dict[str, object]], Runs]:
-    """The rows of publishers in order, and the runs of all peers."""
-    import pyarrow
-    from pyarrow import compute, parquet
-
-    parts = sorted(folder.rglob(f"*{trace.PART}"))
-    if not parts:
-        raise BadWorkload(
-            f"cannot read {folder}: no part of a trace ({trace.PART}) is in it; expected a folder of gsg peer --trace"
-        )
-    runs, published = Runs(), []
-    for part in parts:
-        try:
-            if missing := sorted(set(_READ) - set(parquet.read_schema(part).names)):
-                raise BadWorkload(f"cannot read {part}: it has no column {missing[0]!r}, which a trace of this version has")
-            table = parquet.read_table(part, columns=_READ, partitioning=None)
-            # In full, because texts that are no UTF-8 pass until they are read.
-            table.validate(full=True)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise BadWorkload(f"cannot read {part}: {str(error).splitlines()[0].rstrip('.')}") from None
-        for group in table.group_by(["peer", "run_us"]).aggregate([("row", "max"), ("row", "count")]).to_pylist():
-            runs.count_rows((group["peer"], group["run_us"]), group["row_max"], group["row_count"])
-        for stop in table.filter(compute.equal(table["what"], What.STOP.value)).to_pylist():
-            runs.end_run((stop["peer"], stop["run_us"]))
-        published.append(table.filter(compute.equal(table["role"], Role.PUBLISHER.value)))
-    whole = pyarrow.concat_tables(published).sort_by([(name, "ascending") for name in ("at_us", "peer", "run_us", "row")])
-    return (row for batch in whole.to_batches(max_chunksize=10_000) for row in batch.to_pylist()), runs

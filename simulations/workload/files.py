@@ -25,7 +25,13 @@ from .reading.dictionary import Places
 from .reading.encoding import Dictionaries, Tuples, encode, new_dictionaries, ranked
 from .reading.seen import Seen
 from .sources import OF_TUPLES, partition_of, sources_of
-from .workload import ARITY, DAY_S, Constants, Recorded
+from .workload import ARITY, DAY_S, POSITIONS, Constants, Recorded
+
+MAX_READ_TUPLES = 1 << 25
+"""Tuples that this process reads and holds, 12 bytes of each, 400 MB: twice that while all are put together, and once more in each
+process that they are sent to (subscribers)."""
+MAX_READ_CONSTANTS = 1 << 24
+"""Distinct constants of one position that it holds, by their keys and the hashes of their texts: some 60 bytes of each, 1 GB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +44,7 @@ class Reading:
     """Texts by place, not by code."""
 
     def terms(self) -> tuple[list[Term], ...]:
-        """The term of each code of each position."""
+        """The term of each code of each position, where they are kept."""
         found = []
         for known, constants in zip(self.dictionaries, self.recorded.constants, strict=True):
             by_key = dict(zip(known.keys.tolist(), known.terms(), strict=True))
@@ -46,9 +52,12 @@ class Reading:
         return tuple(found)
 
 
-def read(path: str | Path, *, format: str | None = None, seconds: float = DAY_S) -> Reading:
-    """All tuples of a file, a folder or a pattern, encoded. Raises BadWorkload when they cannot be read or there are none."""
-    known, tuples = new_dictionaries(keeps_terms=True), _Columns()
+def read(path: str | Path, *, format: str | None = None, seconds: float = DAY_S, keeps_terms: bool = False) -> Reading:
+    """All tuples of a file, a folder or a pattern, encoded; with ``keeps_terms`` the terms of codes too, 300 bytes of each.
+
+    Raises BadWorkload when they cannot be read, there are none, or more than this process holds.
+    """
+    known, tuples = new_dictionaries(keeps_terms=keeps_terms), _Columns()
     with failing(path):
         found = sources_of(path, holding="tuples", format=format, formats=OF_TUPLES)
     seen = Seen(ignored=tuple(found.ignored))
@@ -58,9 +67,25 @@ def read(path: str | Path, *, format: str | None = None, seconds: float = DAY_S)
                 encoded = encode(known, rows)
                 seen.count(file.name, encoded.malformed, encoded.examples, encoded.graphs)
                 tuples.add(encoded)
+                _check_size(path, tuples, known)
     if not len(tuples):
         raise BadWorkload(f"{path} holds no tuples{seen.first()}")
     return Reading(tuples.recorded(known, seconds), seen, known)
+
+
+def _check_size(path: str | Path, tuples: _Columns, known: Dictionaries) -> None:
+    """Raises BadWorkload for more than this process holds."""
+    constants = {name: each.size for name, each in zip(POSITIONS, known, strict=True)}
+    most = max(constants, key=constants.__getitem__)
+    if len(tuples) > MAX_READ_TUPLES:
+        problem = f"more than {MAX_READ_TUPLES:,} tuples"
+    elif constants[most] > MAX_READ_CONSTANTS:
+        problem = f"more than {MAX_READ_CONSTANTS:,} distinct constants in the place of the {most}"
+    else:
+        return
+    raise BadWorkload(
+        f"{path} has {problem}, and one process reads all of it here; take a part of it, or use load-balance, where Spark reads it"
+    )
 
 
 def _rows_of(file: Path, format: str) -> Iterator[Rows]:
@@ -78,7 +103,7 @@ def _rows_of(file: Path, format: str) -> Iterator[Rows]:
             first = 1
             while lines := list(islice(stream, BATCH)):
                 # They end at \n only.
-                yield ROWS_OF_LINES[format]([line.removesuffix(b"\n") for line in lines], first, beside)
+                yield ROWS_OF_LINES[format]([line.removesuffix(b"\n") for line in lines], first, beside, base_of(file))
                 first += len(lines)
 
 
@@ -104,24 +129,30 @@ class _Columns:
 
     def __init__(self) -> None:
         self._columns: tuple[list[Places], ...] = tuple([] for _ in range(ARITY))
+        self._count = 0
 
     def __len__(self) -> int:
         """How many there are."""
-        return sum(map(len, self._columns[0]))
+        return self._count
 
     def add(self, tuples: Tuples) -> None:
         """Take a batch in."""
+        self._count += len(tuples)
         for parts, column in zip(self._columns, tuples.columns, strict=True):
             parts.append(column.places)
 
     def recorded(self, known: Dictionaries, seconds: float) -> Recorded:
-        """All of them by codes."""
+        """All of them by codes; they are there once, and not to be asked for again."""
         columns, constants = [], []
         for parts, dictionary in zip(self._columns, known, strict=True):
             places = np.concatenate(parts)
+            # Given up as it goes: all are held twice else.
+            parts.clear()
             # What stands in malformed lines alone is no constant.
             used = np.bincount(places, minlength=len(dictionary)) > 0
             keys, codes = ranked(dictionary.keys[used])
-            columns.append(codes[(np.cumsum(used) - 1)[places]])
+            code_of = np.zeros(len(dictionary), dtype=np.int32)
+            code_of[used] = codes
+            columns.append(code_of[places])
             constants.append(Constants(keys, np.bincount(columns[-1], minlength=len(keys)).astype(np.int64)))
         return Recorded(tuple(columns), tuple(constants), seconds)

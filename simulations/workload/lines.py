@@ -15,7 +15,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -27,6 +27,7 @@ _NAMES = (POSITIONS, ("s", "p", "o"))
 """Fields that hold a triple, where there is no ``tuple``."""
 NAMES: tuple[tuple[str, ...], ...] = (("tuple",), *_NAMES)
 """Columns that hold a tuple; the first of these counts where there are several."""
+ZERO_BYTES = "zero bytes, as UTF-16 has them; save it as UTF-8"
 TOO_DEEP = "brackets within brackets, too deep to be read"
 """What is wrong with a line where Python's own limit of calls is met, by the text or by what is made of it."""
 
@@ -44,7 +45,7 @@ class Fields(NamedTuple):
 def of_tabs(line: bytes) -> Fields:
     """A line of tab separated values. Raises ValueError where it holds no triple."""
     if b"\0" in line:
-        raise ValueError("zero bytes, as UTF-16 has them; save it as UTF-8")
+        raise ValueError(ZERO_BYTES)
     items = line.removeprefix(MARK_BYTES).decode().rstrip("\r\n").split("\t")
     if len(items) != ARITY:
         raise ValueError(f"{len(items)} fields between tabs; expected {ARITY}")
@@ -72,28 +73,48 @@ SNIFFED_BYTES = 1 << 20
 """The beginning of a file that says which of both it is."""
 
 
+BadRow: TypeAlias = csv.Error
+"""What is wrong with the quotes of a row of CSV, which is left out as others are that hold no tuple."""
+
+
 def rows_of_csv(
     stream: io.BufferedReader[io.RawIOBase], beside: Mapping[str, object]
-) -> Iterator[tuple[int, Mapping[str, object] | list[str]]]:
+) -> Iterator[tuple[int, Mapping[str, object] | list[str] | BadRow]]:
     """Each row by the number of its last line: by the names of the first one, or as it stands where that names no tuple.
 
     ``beside`` are the columns that the folder says. The stream is closed at the end. Raises UnicodeDecodeError and csv.Error.
     """
     for line, names, row in named_rows_of_csv(stream, beside):
-        yield line, by_name(names, row) if names else row
+        yield line, by_name(names, row)
 
 
 def named_rows_of_csv(
     stream: io.BufferedReader[io.RawIOBase], beside: Mapping[str, object]
-) -> Iterator[tuple[int, list[str], list[str]]]:
+) -> Iterator[tuple[int, list[str], list[str] | BadRow]]:
     """As :func:`rows_of_csv`, the names of the fields beside each row; none where the first row names no tuple."""
-    escape = "\\" if _SPARKS_QUOTE.search(stream.peek(SNIFFED_BYTES)) else None
+    begin = stream.peek(SNIFFED_BYTES)
+    if b"\0" in begin:
+        raise csv.Error(ZERO_BYTES)
+    escape = "\\" if _SPARKS_QUOTE.search(begin) else None
     with io.TextIOWrapper(stream, newline="", encoding="utf-8") as text:
-        reader = csv.reader(text, doublequote=True, escapechar=escape)
+        # Strictly, as otherwise what stands behind a quote becomes part of the field, and all lines behind one that is not closed.
+        reader = csv.reader(text, doublequote=True, escapechar=escape, strict=True)
         names: list[str] | None = None
-        for row in reader:
+        while True:
+            row: list[str] | BadRow | None
+            try:
+                row = next(reader, None)
+            except csv.Error as error:
+                if str(error).startswith("field larger"):
+                    raise csv.Error(
+                        f"line {reader.line_num}: a field of more than {csv.field_size_limit():,} characters, as where a quote "
+                        "is not closed"
+                    ) from None
+                row = BadRow("a quote is not closed" if str(error) == "unexpected end of data" else str(error))
+            if row is None:
+                return
             if names is None:
-                names = [name.strip() for name in row]
+                names = [] if isinstance(row, BadRow) else [name.strip() for name in row]
                 if names_of([*names, *beside]) is not None:
                     continue
                 names = []
@@ -101,13 +122,17 @@ def named_rows_of_csv(
                 yield reader.line_num, names, row
 
 
-def by_name(names: Sequence[str], row: Sequence[str]) -> dict[str, object]:
-    """The fields of a row of CSV by name; an empty one says nothing."""
+def by_name(names: Sequence[str], row: list[str] | BadRow) -> Mapping[str, object] | list[str] | BadRow:
+    """The fields of a row of CSV by name, where it has any; an empty one says nothing."""
+    if isinstance(row, BadRow) or not names:
+        return row
     return {name: field or None for name, field in zip(names, row, strict=False)}
 
 
-def of_csv(row: Mapping[str, object] | list[str], beside: Mapping[str, object]) -> Fields:
+def of_csv(row: Mapping[str, object] | list[str] | BadRow, beside: Mapping[str, object]) -> Fields:
     """A row of CSV, and the columns that its folder says. Raises ValueError where it holds no tuple."""
+    if isinstance(row, BadRow):
+        raise ValueError(str(row))
     if isinstance(row, list):
         if len(row) != ARITY:
             raise ValueError(f"{len(row)} fields between commas; expected {ARITY}, or a first line that names them")

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from gsg.errors import GsgError
+from gsg.languages.files import base_of
 from gsg.languages.files.encoding import MARK_BYTES
 from gsg.tuples.terms import Term, term
 
@@ -145,7 +146,8 @@ def lines_of(piece: Piece, *, or_else: str = "") -> Lines:
 
     match piece.format:
         case "nt":
-            return Lines(_of_triple, _triples(piece))
+            base = base_of(Path(piece.path))
+            return Lines(lambda line: _of_triple(line, base), _triples(piece, base))
         case "tsv":
             return Lines(of_tabs, _full_lines(piece))
         case "jsonl":
@@ -185,16 +187,16 @@ def _full_lines(piece: Piece) -> Iterator[list[tuple[int, bytes]]]:
         yield [(number, line) for number, line in enumerate(lines, first) if line.strip()]
 
 
-def _triples(piece: Piece) -> Iterator[list[tuple[int, bytes]] | Triples]:
+def _triples(piece: Piece, base: str) -> Iterator[list[tuple[int, bytes]] | Triples]:
     for first, lines in _batches(piece):
-        rows, mistake = parsed_lines(lines)
+        rows, mistake = parsed_lines(lines, base=base)
         parsed = Triples(first, lines, rows)
         # The mistake names a line, but one that does not end is noticed in the next; so each is looked at by itself.
         yield parsed if mistake is None else parsed.full_lines()
 
 
-def _of_triple(line: bytes) -> Fields:
-    rows, mistake = parsed_lines([line])
+def _of_triple(line: bytes, base: str) -> Fields:
+    rows, mistake = parsed_lines([line], base=base)
     if mistake is not None or len(rows) != 1:
         raise ValueError(mistake or f"{len(rows)} triples in a line; expected one")
     return Fields(rows[0], are_terms=True)

@@ -88,15 +88,14 @@ def known(formats: Mapping[str, str]) -> str:
 
 
 def format_of(name: str, formats: Mapping[str, str] = MappingProxyType(FORMATS)) -> str | None:
-    """The format that the name of a file says; None for none."""
-    file = Path(name)
-    suffix = Path(name.removesuffix(".gz")).suffix
-    return None if suffix == ".parquet" and file.suffix == ".gz" else formats.get(suffix)
+    """The format that the name of a file says, in capitals too; None for none."""
+    suffix = Path(name.removesuffix(".gz")).suffix.lower()
+    return None if suffix == ".parquet" and name.endswith(".gz") else formats.get(suffix)
 
 
 def format_in_folder(name: str, formats: Mapping[str, str]) -> str | None:
     """The same of a file that nobody named, but its folder."""
-    is_document = Path(name.removesuffix(".gz")).suffix == ".json" and not name.startswith(_SPARKS_PART)
+    is_document = Path(name.removesuffix(".gz")).suffix.lower() == ".json" and not name.startswith(_SPARKS_PART)
     return None if is_document else format_of(name, formats)
 
 

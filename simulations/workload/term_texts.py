@@ -25,7 +25,7 @@ _IRI_TEXT = (
 """An absolute IRI without a port, a user or an address in brackets; what follows those would have to be looked at."""
 _IRI = re.compile(f"<({_IRI_TEXT})>")
 _LITERAL = re.compile(rf'"([^"\\\x00-\x1f\x7f]*)"(?:@([A-Za-z]{{1,8}}(?:-[A-Za-z0-9]{{1,8}})*)|\^\^<({_IRI_TEXT})>)?')
-_BLANK = re.compile(r"_:([A-Za-z0-9_](?:[A-Za-z0-9_\-]*[A-Za-z0-9_])?)")
+PLAIN_BLANK = re.compile(r"_:([A-Za-z0-9_](?:[A-Za-z0-9_.\-]*[A-Za-z0-9_])?)")
 _SPECIAL_DATATYPES = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 """Datatypes that say more than how to read a text, such as rdf:langString, are left to the parser."""
 
@@ -44,7 +44,7 @@ def term_of_text(text: str) -> Term:
             if not datatype.startswith(_SPECIAL_DATATYPES):
                 return literal(lexical, datatype, language)
     elif text.startswith("_:"):
-        found = _BLANK.fullmatch(text)
+        found = PLAIN_BLANK.fullmatch(text)
         if found is not None:
             return BlankNode(found[1])
     elif not text:
@@ -57,17 +57,21 @@ def term_of_text(text: str) -> Term:
     return rows[0][2]
 
 
-def parsed_lines(lines: list[bytes], format: str = "nt") -> tuple[list[tuple[Term, ...]], str | None]:
-    """The tuples of lines of N-Triples or N-Quads up to a mistake, and what that is. Raises BadWorkload without a parser."""
+def parsed_lines(lines: list[bytes], format: str = "nt", *, base: str | None = None) -> tuple[list[tuple[Term, ...]], str | None]:
+    """The tuples of lines of N-Triples or N-Quads up to a mistake, and what that is. Raises BadWorkload without a parser.
+
+    ``base`` is the IRI of their file, to which blank nodes belong; without one, labels are taken as they are.
+    """
     from gsg.languages.files import read_tuples
 
     rows: list[tuple[Term, ...]] = []
     try:
-        rows.extend(read_tuples(io.BytesIO(b"".join(lines)), format, name="line"))
+        rows.extend(read_tuples(io.BytesIO(b"".join(lines)), format, name="line", base=base))
     except BadText as error:
         return rows, error.problem
     except GsgError as error:
-        return rows, str(error)
+        # Of a text in another format; its place there is that of the line, which is told by whoever reads.
+        return rows, str(error).splitlines()[0].partition(": ")[2] or str(error)
     except ModuleNotFoundError as error:
         raise BadWorkload(
             f"{lines[0].decode('utf-8', 'replace').strip()!r:.120} takes a parser of RDF, and a machine that reads has none "

@@ -7,16 +7,15 @@ them, are counted and told. Each subscription has the anchor that its peer would
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import msgspec
 import numpy as np
 
 from gsg.monitoring import trace
-from gsg.monitoring.trace import Role, What
+from gsg.monitoring.trace import What
 from gsg.tuples.features import Template
 from gsg.tuples.terms import Variable
 from gsg.wire.messages import Test
@@ -29,11 +28,8 @@ from ..errors import BadWorkload
 from .anchors_in_order import Step, changes_of, rarest_in_order
 from .codes import Codes
 from .pieces import Malformed
-from .runs import Runs
+from .trace_rows import rows_of_publishers, unfinished_parts
 from .workload import ARITY, Mix, Recorded, Subscriptions, Times
-
-if TYPE_CHECKING:
-    import pyarrow
 
 _SIGN = {What.INSERT: 1, What.RETRACT: -1, What.EVENT: 0}
 _READ = ("peer", "run_us", "row", "at_us", "what", "role", "terms", "condition", "source", "number")
@@ -78,55 +74,18 @@ class Trace:
 
 def read_trace(folder: str | Path) -> Trace:
     """The trace of an overlay, from all parts in a folder and below. Raises BadWorkload when there is none that can be read."""
-    rows, runs = _rows(Path(folder))
+    rows, runs = rows_of_publishers(Path(folder), _READ)
     history = _History()
     for row in rows:
         history.add(row)
     if not history.tuples:
         raise BadWorkload(f"{folder} has no triples that were published while peers traced{_list(history.remarks())}")
-    unfinished = sum(1 for _ in Path(folder).rglob(f"*{trace.OPEN}"))
-    remarks = [*runs.gaps(unfinished), *history.remarks()]
+    remarks = [*runs.gaps(unfinished_parts(Path(folder))), *history.remarks()]
     return Trace(tuple(runs.peers()), history.workload(), len(history.asked), tuple(remarks))
 
 
 def _list(remarks: list[str]) -> str:
     return f" ({'; '.join(remarks)})" if remarks else ""
-
-
-def _rows(folder: Path) -> tuple[Iterator[dict[str, object]], Runs]:
-    """The rows of publishers in order, and the runs of all peers."""
-    import pyarrow
-    from pyarrow import compute, parquet
-
-    parts = sorted(folder.rglob(f"*{trace.PART}"))
-    if not parts:
-        raise BadWorkload(
-            f"cannot read {folder}: no part of a trace ({trace.PART}) is in it; expected a folder of gsg peer --trace"
-        )
-    published: list[pyarrow.Table] = []
-    runs = Runs()
-    for part in parts:
-        try:
-            missing = sorted(set(_READ) - set(parquet.read_schema(part).names))
-            if missing:
-                raise BadWorkload(f"cannot read {part}: it has no column {missing[0]!r}, which a trace has")
-            table = parquet.read_table(part, columns=list(_READ), partitioning=None)
-            # In full, because texts that are no UTF-8 pass until they are read.
-            table.validate(full=True)
-        except (OSError, pyarrow.ArrowException) as error:
-            raise BadWorkload(f"cannot read {part}: {str(error).splitlines()[0].rstrip('.')}") from None
-        for group in table.group_by(["peer", "run_us"]).aggregate([("row", "max"), ("row", "count")]).to_pylist():
-            runs.count_rows((group["peer"], group["run_us"]), group["row_max"], group["row_count"])
-        for stop in table.filter(compute.equal(table["what"], What.STOP.value)).to_pylist():
-            runs.end_run((stop["peer"], stop["run_us"]))
-        published.append(table.filter(compute.equal(table["role"], Role.PUBLISHER.value)))
-    whole = pyarrow.concat_tables(published).sort_by([(name, "ascending") for name in ("at_us", "peer", "run_us", "row")])
-    return _each(whole), runs
-
-
-def _each(table: pyarrow.Table) -> Iterator[dict[str, object]]:
-    for batch in table.to_batches(max_chunksize=10_000):
-        yield from batch.to_pylist()
 
 
 class _History:

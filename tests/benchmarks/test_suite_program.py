@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.suite import files
-from benchmarks.suite.__main__ import main
+from benchmarks.suite.__main__ import leaves, main
 from benchmarks.suite.campus import TINY, Size
 from benchmarks.suite.driver import Driver, Outcome, Pace
 from benchmarks.suite.queries import TEMPLATES
@@ -87,6 +87,20 @@ async def test_a_program_that_fails_is_told(text: str, problem: str) -> None:
         await settle_twice()
 
 
+async def test_the_answers_of_requests_that_were_given_up_are_passed_over(folder: Path) -> None:
+    """Several subscriptions are under way when one of them fails."""
+    text = """
+import json, sys
+for number, line in enumerate(sys.stdin):
+    print(json.dumps({"error": "no disk"} if number == 2 else {"done": True}), flush=True)
+"""
+
+    with pytest.raises(ExceptionGroup) as raised:
+        await run(folder, program(text), Pace())
+
+    assert [str(error) for error in leaves(raised.value)] == ["command could not subscribe: no disk"]
+
+
 async def test_a_refusal_comes_with_its_reason(folder: Path) -> None:
     refusing = """
 import json, sys
@@ -136,10 +150,12 @@ def test_wrong_rows_end_it_with_status_1(folder: Path, tmp_path: Path, capsys: p
     [
         (["run", "--workload", "/nowhere"], "/nowhere holds no workload"),
         (["run", "--changes", "10"], "10 changes; expected 1,000 to 100,000,000"),
-        (["run", "--size", "tiny", "--command", "no-such-program"], "No such file or directory: 'no-such-program'"),
+        (["run", "--size", "tiny", "--command", "no-such-program"], "cannot start 'no-such-program': no such file or directory"),
+        (["run", "--size", "tiny", "--command", ""], "the command is empty; expected a program with its arguments"),
+        (["run", "--size", "tiny", "--command", "'x"], "no closing quotation; expected a program with its arguments"),
         (["run", "--size", "tiny", "--command", "false"], "command ended with status 1"),
     ],
-    ids=["no workload", "no size", "no program", "a program that ends"],
+    ids=["no workload", "no size", "no program", "nothing", "an open quote", "a program that ends"],
 )
 def test_what_cannot_be_done_ends_it_with_status_2(arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2

@@ -15,7 +15,7 @@ SUBSCRIPTIONS = 250
 
 def queries_about(file: Path) -> list[str]:
     """Subscriptions to tuples of a file: most of one condition, some that join, test, negate or repeat a variable."""
-    reading = read(file)
+    reading = read(file, keeps_terms=True)
     terms = reading.terms()
     templates = reading.recorded.subscriptions(SUBSCRIPTIONS, COMMON_MIX, 1).codes.T.tolist()
     return [

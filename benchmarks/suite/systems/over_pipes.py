@@ -62,9 +62,15 @@ class OverPipes:
         self._failure: SystemFailed | None = None
 
     async def __aenter__(self) -> Self:
-        self._process = await asyncio.create_subprocess_exec(
-            *self._command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=MAX_LINE_BYTES
-        )
+        if not self._command:
+            raise SystemFailed("the command is empty; expected a program with its arguments, such as 'python adapter.py'")
+        try:
+            self._process = await asyncio.create_subprocess_exec(
+                *self._command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=MAX_LINE_BYTES
+            )
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise SystemFailed(f"cannot start {self._command[0]!r}: {reason}; expected a program that can be run") from None
         self._reader = asyncio.create_task(self._read(self._process))
         return self
 
@@ -141,7 +147,10 @@ class OverPipes:
                 if said.subscription is not None:
                     self._tell(said.subscription, SIGN_OF[said.sign], said.row)
                 elif self._waiting:
-                    self._waiting.popleft().set_result(said)
+                    answer = self._waiting.popleft()
+                    # Whoever waited has given up where another request has failed.
+                    if not answer.done():
+                        answer.set_result(said)
                 else:
                     problem = f"answered what nobody asked: {line[:200]!r}"
                     break

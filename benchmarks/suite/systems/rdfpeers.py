@@ -231,13 +231,9 @@ class RdfPeers:
     def _answer(self, message: _Answer) -> None:
         sign, subscription, row = message
         line, rows = self._subscriptions[subscription]
-        if sign == _EVENT or not line.query.distinct:
-            rows[row] += sign
-            self._tell(subscription, sign, row)
-            return
         before = rows[row] > 0
         rows[row] += sign
-        if (rows[row] > 0) != before:
+        if not line.query.distinct or sign == _EVENT or (rows[row] > 0) != before:
             self._tell(subscription, sign, row)
         if not rows[row]:
             del rows[row]

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gsg.errors import BadText, GsgError
+from gsg.languages.files.blank_nodes import BlankNodes
 from gsg.languages.files.encoding import MARK_BYTES
 from gsg.tuples.terms import Literal, Term
 
 from ...errors import BadWorkload
 from ..lines import TOO_DEEP, by_name, columns_of, named_rows_of_csv, names_of, of_csv, of_json, of_tabs
-from ..term_texts import parsed_lines, term_of_text
+from ..term_texts import PLAIN_BLANK, parsed_lines, term_of_text
 from ..workload import ARITY, POSITIONS
 from .dictionary import Column
 
@@ -82,9 +83,9 @@ class _Made:
         self.take_fields(line, [Literal(item) if isinstance(item, str) else item for item in items[:ARITY]])
         self.graphs += len(items) > ARITY
 
-    def parse(self, line: int, text: bytes, format: str) -> None:
+    def parse(self, line: int, text: bytes, format: str, base: str) -> None:
         """Whatever stands in a line of N-Triples or N-Quads, which may be several where they end as on old systems."""
-        rows, mistake = parsed_lines([text + b"\n"], format)
+        rows, mistake = parsed_lines([text + b"\n"], format, base=base or None)
         if mistake is not None:
             self.complain(line, mistake)
             return
@@ -101,7 +102,7 @@ def wrong_length(items: int) -> str:
     return f"a tuple of {items}; expected {ARITY}, which alone are simulated"
 
 
-def rows_of_tabs(lines: Sequence[bytes], first: int, _: Beside) -> Rows:
+def rows_of_tabs(lines: Sequence[bytes], first: int, _: Beside, __: str) -> Rows:
     """Lines between whose fields there are tabs."""
     made = _Made()
     texts = _texts_of(lines)
@@ -116,7 +117,7 @@ def rows_of_tabs(lines: Sequence[bytes], first: int, _: Beside) -> Rows:
     return made.rows()
 
 
-def rows_of_json(lines: Sequence[bytes], first: int, beside: Beside) -> Rows:
+def rows_of_json(lines: Sequence[bytes], first: int, beside: Beside, _: str) -> Rows:
     """Lines of JSON."""
     made = _Made()
     for number, line in enumerate(lines, first):
@@ -130,32 +131,37 @@ def rows_of_json(lines: Sequence[bytes], first: int, beside: Beside) -> Rows:
     return made.rows()
 
 
-def rows_of_triples(lines: Sequence[bytes], first: int, _: Beside) -> Rows:
-    """Lines of N-Triples."""
-    made = _Made()
+def rows_of_triples(lines: Sequence[bytes], first: int, _: Beside, base: str) -> Rows:
+    """Lines of N-Triples. ``base`` is the IRI of their file, to which blank nodes belong."""
+    made, suffix = _Made(), _suffix_of(base)
     for number, text in enumerate(_texts_of(lines) or [""] * len(lines), first):
         begin, end = text[:1], text[-2:]
-        fields = text[:-2].split(" ", 2) if end == " ." else ()
-        if len(fields) == ARITY and begin in _NODE_BEGINS and _looks_like_terms(*fields):
+        fields: Sequence[str] | None = text[:-2].split(" ", 2) if end == " ." and begin in _NODE_BEGINS else None
+        if fields is not None and (len(fields) != ARITY or not _looks_like_terms(*fields)):
+            fields = None
+        elif fields is not None and (begin == "_" or fields[2][:1] == "_"):
+            fields = _named(fields, suffix)
+        if fields is not None:
             made.take_fields(number, fields)
         else:
-            made.parse(number, lines[number - first], "nt")
+            made.parse(number, lines[number - first], "nt", base)
     return made.rows()
 
 
-def rows_of_quads(lines: Sequence[bytes], first: int, _: Beside) -> Rows:
-    """Lines of N-Quads; a graph must be a term, and is left out."""
-    made = _Made()
+def rows_of_quads(lines: Sequence[bytes], first: int, _: Beside, base: str) -> Rows:
+    """Lines of N-Quads; a graph must be a term, and is left out. ``base`` is as for N-Triples."""
+    made, suffix = _Made(), _suffix_of(base)
     graphs: dict[str, bool] = {}
     for number, text in enumerate(_texts_of(lines) or [""] * len(lines), first):
         found = _QUAD.fullmatch(text)
         graph = None if found is None else found[4]
         if graph is not None and graph not in graphs:
             graphs[graph] = _is_term(graph)
-        if found is None or (graph is not None and not graphs[graph]):
-            made.parse(number, lines[number - first], "nq")
+        fields = None if found is None or (graph is not None and not graphs[graph]) else _named(found.groups()[:ARITY], suffix)
+        if fields is None:
+            made.parse(number, lines[number - first], "nq", base)
         else:
-            made.take_fields(number, found.groups()[:ARITY])
+            made.take_fields(number, fields)
             made.graphs += graph is not None
     return made.rows()
 
@@ -179,6 +185,19 @@ def _looks_like_terms(subject: str, predicate: str, thing: str) -> bool:
 
 
 _OBJECT_BEGINS = frozenset('<_"')
+
+
+def _suffix_of(base: str) -> str:
+    """What stands behind the labels of a file."""
+    return BlankNodes(base).labelled("b").label.removeprefix("b")
+
+
+def _named(fields: Sequence[str], suffix: str) -> Sequence[str] | None:
+    """Fields whose blank nodes are those of their file; None where a label is to be looked at by the parser."""
+    for field in fields:
+        if field[:1] == "_" and PLAIN_BLANK.fullmatch(field) is None:
+            return None
+    return [field + suffix if field[:1] == "_" else field for field in fields]
 
 
 def _is_term(text: str) -> bool:
@@ -211,12 +230,12 @@ def rows_of_csv(stream: io.BufferedReader[Any], beside: Beside) -> Iterator[Rows
     for line, names, row in named_rows_of_csv(stream, beside):
         if names is not first_names:
             first_names, places = names, _places_among(names)
-        if places and len(row) == len(names):
+        if places and isinstance(row, list) and len(row) == len(names):
             # An empty field says nothing.
             made.take_fields(line, [row[place] or None for place in places])
         else:
             try:
-                made.take(line, of_csv(by_name(names, row) if names else row, beside).items)
+                made.take(line, of_csv(by_name(names, row), beside).items)
             except ValueError as error:
                 made.complain(line, str(error))
         if len(made.lines) + len(made.complaints) == BATCH:
@@ -256,8 +275,11 @@ def _numbers(column: NDArray[Any]) -> pyarrow.Array:  # Any: whole numbers, or f
 
 def _rows_of_lists(tuples: pyarrow.Array, lines: NDArray[np.int64]) -> Rows:
     """Rows with an array of three in one column."""
+    import pyarrow
     from pyarrow import compute, types
 
+    if types.is_fixed_size_list(tuples.type):
+        tuples = tuples.cast(pyarrow.list_(tuples.type.value_type))
     if not (types.is_list(tuples.type) or types.is_large_list(tuples.type)):
         wrong = [f"a tuple that is no array but {value!r:.60}" for value in tuples.to_pylist()]
         return Rows(([],) * ARITY, lines[:0], list(zip(lines.tolist(), wrong, strict=True)))
@@ -300,12 +322,13 @@ def rows_of_document(stream: IO[bytes], format: str, *, name: str, base: str) ->
         raise BadWorkload(f"cannot read {name}: it takes a parser of RDF, and a machine that reads has none ({error})") from None
 
 
-ROWS_OF_LINES: Mapping[str, Callable[[Sequence[bytes], int, Beside], Rows]] = {
+ROWS_OF_LINES: Mapping[str, Callable[[Sequence[bytes], int, Beside, str], Rows]] = {
     "tsv": rows_of_tabs,
     "jsonl": rows_of_json,
     "nt": rows_of_triples,
     "nq": rows_of_quads,
 }
-"""Formats whose lines can be read by themselves; they end at ``\\n`` alone."""
+"""Formats whose lines can be read by themselves, given the number of the first, what their folder says, and the IRI of their file;
+they end at ``\\n`` alone."""
 DOCUMENTS = ("ttl", "trig")
 """Formats of which only the whole says what a part means."""

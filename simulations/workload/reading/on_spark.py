@@ -149,10 +149,7 @@ def _failing(path: str) -> Iterator[None]:
         if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
             raise
         text = str(error)
-        found = _CONDITION.search(text)
-        condition, said = found.groups() if found is not None else ("", text.splitlines()[0])
-        causes = _CAUSE.findall(text)
-        told = f"{said.strip().rstrip('.')[:300]}{f' ({causes[-1][:200]})' if causes else ''}"
+        condition, told = told_of(text)
         if _NO_FILE_SYSTEM.search(text):
             raise BadWorkload(
                 f"cannot read {path}: Spark has no package for this file system; name it, as with --conf "
@@ -163,6 +160,20 @@ def _failing(path: str) -> Iterator[None]:
         raise JobFailed(f"the job that reads {path} failed on Spark: {told}") from error
 
 
+def told_of(text: str) -> tuple[str, str]:
+    """What an error of Spark's is called, or "" for one without a name, and what it says, in one line."""
+    raised = _OF_PYTHON.findall(text)
+    if _IN_PYTHON in text and raised:
+        return "", f"{raised[-1][:300]}, in a worker of Python's"
+    found = _CONDITION.search(text)
+    condition, said = found.groups() if found is not None else ("", text.splitlines()[0])
+    causes = _CAUSE.findall(text)
+    return condition, f"{said.strip().rstrip('.')[:300]}{f' ({causes[-1][:200]})' if causes else ''}"
+
+
+_IN_PYTHON = "Traceback (most recent call last)"
+_OF_PYTHON = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit)(?:: (?!Traceback).*)?)$", re.MULTILINE)
+"""How a traceback of Python's ends."""
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_.]+)\] (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 _NO_FILE_SYSTEM = re.compile(r"ClassNotFoundException: Class \S*FileSystem|UnsupportedFileSystemException|No FileSystem for scheme")
 _CAUSE = re.compile(r"^Caused by: (.*)$", re.MULTILINE)

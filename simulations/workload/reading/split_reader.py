@@ -104,12 +104,13 @@ def _counted(slices: Batches, seen: SplitSeen) -> Batches:
 def _rows_of(slices: Batches, format: str, file: str) -> Iterator[Rows]:
     path = path_of_uri(file)
     beside = {} if format == TABLE else partition_of(path)
+    base = path.as_uri() if urlsplit(file).scheme in ("", "file") else file
     if format in ROWS_OF_LINES:
-        return _rows_of_lines(slices, format, beside)
+        return _rows_of_lines(slices, format, beside, base)
     if format == "csv":
         return rows_of_csv(io.BufferedReader(_Joined(_contents(slices)), SNIFFED_BYTES), beside)
     if format in DOCUMENTS:
-        return _rows_of_documents(slices, format, path, file)
+        return _rows_of_documents(slices, format, path.name, base)
     return _rows_of_tables(slices, beside)
 
 
@@ -118,7 +119,7 @@ def _contents(slices: Batches) -> Iterator[bytes]:
         yield from batch.column(CONTENT).to_pylist()
 
 
-def _rows_of_lines(slices: Batches, format: str, beside: Beside) -> Iterator[Rows]:
+def _rows_of_lines(slices: Batches, format: str, beside: Beside, base: str) -> Iterator[Rows]:
     held: list[bytes] = []
     size, first = 0, 1
     for batch in slices:
@@ -128,12 +129,12 @@ def _rows_of_lines(slices: Batches, format: str, beside: Beside) -> Iterator[Row
         if first == 1 and held:
             held[0] = held[0].removeprefix(MARK_BYTES)
         while len(held) >= BATCH or size >= MAX_HELD_BYTES:
-            yield ROWS_OF_LINES[format](held[:BATCH], first, beside)
+            yield ROWS_OF_LINES[format](held[:BATCH], first, beside, base)
             first += len(held[:BATCH])
             held = held[BATCH:]
             size = sum(map(len, held))
     if held:
-        yield ROWS_OF_LINES[format](held, first, beside)
+        yield ROWS_OF_LINES[format](held, first, beside, base)
 
 
 def _rows_of_tables(slices: Batches, beside: Beside) -> Iterator[Rows]:
@@ -166,13 +167,12 @@ def _own_columns(batch: pyarrow.RecordBatch, beside: Beside) -> pyarrow.RecordBa
     return batch.drop_columns(empty) if empty and names_of([*left, *beside]) is not None else batch
 
 
-def _rows_of_documents(slices: Batches, format: str, path: Path, file: str) -> Iterator[Rows]:
-    base = path.as_uri() if urlsplit(file).scheme in ("", "file") else file
+def _rows_of_documents(slices: Batches, format: str, name: str, base: str) -> Iterator[Rows]:
     for content in _contents(slices):
         stream: Any = io.BytesIO(content)  # Any: as bytes, or as what gzip makes of them
-        if path.name.endswith(".gz"):
+        if name.endswith(".gz"):
             stream = gzip.GzipFile(fileobj=stream)
-        yield from rows_of_document(stream, format, name=path.name, base=base)
+        yield from rows_of_document(stream, format, name=name, base=base)
 
 
 class _Joined(io.RawIOBase):

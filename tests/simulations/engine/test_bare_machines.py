@@ -110,8 +110,8 @@ for sweep in (
     latency.sweep_of(*of, latency.Links(), [1]),
 ):
     assert list(sweep.play(sweep.cases[0]))
-reader = slow_readers.Reader(1, "busiest", feeds.templates, feeds.audience, 100)
-assert len(slow_readers.arrivals(tuples, reader, slow_readers.Kind.FACTS))
+reader = slow_readers.Reader(1, "busiest", feeds.templates, feeds.audience, 0 * feeds.audience, 9, 100)
+assert all(len(slow_readers.arrivals(tuples, reader, kind)) for kind in slow_readers.Kind)
 """
 READ_STREAM = """
 import pickle

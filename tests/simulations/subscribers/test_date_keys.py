@@ -17,7 +17,7 @@ from simulations.errors import BadParameter
 from simulations.subscribers.date_keys import Ranges, cells_of_tuples, drawn_ranges, loads_of, posted_at
 from simulations.subscribers.dates import Dates, over_runs, parse_ranges, shown, sweep_of
 from simulations.subscribers.templates import anchors_by_rule, ids_of, words_of
-from simulations.workload.workload import COMMON_MIX, Synthetic
+from simulations.workload.workload import COMMON_MIX, Synthetic, parse_mix
 
 PEERS, SEED, EPOCHS, LIMIT = 5, 5, 12, 6
 WORKLOAD = Synthetic(400, (9, 3, 9), seed=SEED, seconds=EPOCHS * 100.0)
@@ -25,10 +25,10 @@ LENGTHS = ((1.0, 0.5), (3.0, 0.3), (8.0, 0.2))
 WANTED = WORKLOAD.subscriptions(50, COMMON_MIX, SEED)
 
 
-def ranges() -> Ranges:
+def ranges(whole: float) -> Ranges:
     """Of fifty subscriptions, in epochs."""
-    begin, end = drawn_ranges(50, LENGTHS, float(EPOCHS), SEED)
-    return Ranges(begin, end, EPOCHS)
+    begin, end = drawn_ranges(50, LENGTHS, whole, SEED)
+    return Ranges(begin, end, ceil(whole))
 
 
 def owner(key: int, epoch: int) -> int:
@@ -54,8 +54,9 @@ def test_a_range_touches_the_epochs_that_it_overlaps() -> None:
     assert touched.last.tolist() == [0, 0, 2, 3, 11]
 
 
-def test_loads_are_those_of_going_through_tuples_and_subscriptions() -> None:
-    asked = ranges()
+@pytest.mark.parametrize("whole", [float(EPOCHS), EPOCHS - 0.7], ids=["whole", "cut-short"])
+def test_loads_are_those_of_going_through_tuples_and_subscriptions(whole: float) -> None:
+    asked = ranges(whole)
     anchors = anchors_by_rule(Anchor.RAREST, WANTED, WORKLOAD)
     keys = [of.keys.tolist() for of in WORKLOAD.constants]
     posted: dict[tuple[int, int, int], list[object]] = {}
@@ -66,14 +67,14 @@ def test_loads_are_those_of_going_through_tuples_and_subscriptions() -> None:
             lost += 1
             continue
         for epoch in epochs:
-            whole = begin <= epoch and end >= epoch + 1
-            template = (tuple(codes), None if whole else number)
+            is_covered = begin <= epoch and end >= epoch + 1
+            template = (tuple(codes), None if is_covered else number)
             posted.setdefault((int(anchors[number]), codes[anchors[number]], epoch), []).append(template)
     chunk = WORKLOAD.chunk(0, WORKLOAD.tuples)
     met: Counter[tuple[int, int, int]] = Counter()
     for *codes, at_s in zip(*(column.tolist() for column in chunk.codes), chunk.at_s.tolist(), strict=True):
         for position, code in enumerate(codes):
-            met[position, code, int(at_s // 100)] += 1
+            met[position, code, int(at_s / WORKLOAD.seconds * whole)] += 1
     tuples, copies, work = ([0] * PEERS for _ in range(3))
     at_once: Counter[tuple[int, int]] = Counter()
     for (position, code, epoch), number in met.items():
@@ -86,7 +87,7 @@ def test_loads_are_those_of_going_through_tuples_and_subscriptions() -> None:
         work[peer] += met[position, code, epoch] * len(set(templates))
 
     words = words_of(WANTED, WORKLOAD.constants)
-    cells = cells_of_tuples(WORKLOAD, EPOCHS)
+    cells = cells_of_tuples(WORKLOAD, whole)
     at = posted_at(anchors, WANTED, words, asked, LIMIT)
     found = loads_of(cells, at, WORKLOAD.constants, Ownership(ids_of(PEERS, SEED)), EPOCHS)
 
@@ -107,6 +108,17 @@ def test_without_epochs_all_is_as_it_was_and_nothing_is_lost() -> None:
     assert hourly.lost.value > daily.lost.value == 0
     assert daily.copies.value > none.copies.value
     assert "Epochs of 24 h" in shown(rows, dates).findings[0].text
+
+
+def test_an_epoch_that_the_end_cuts_short_has_fewer_tuples() -> None:
+    one_key = Synthetic(10_000, (1, 1, 1), seed=SEED)
+    dates = Dates(parse_ranges("hour=1"), (100.0,), days=10.0)
+
+    rows = in_one_thread()(sweep_of(one_key, parse_mix("?p?=1"), 1, 2_000, Anchor.RAREST, dates, [1]))
+
+    (cut,) = [row for row in rows if row.epoch_h]
+    # Two epochs have 100 of 240 hours each, and the last one has 40: so many tuples meet whoever asks for an hour of it.
+    assert cut.work / cut.copies / 10_000 == pytest.approx(2 * (100 / 240) ** 2 + (40 / 240) ** 2, rel=0.03)
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,13 @@ def test_who_pulls_asks_again_when_all_is_read_but_not_too_soon() -> None:
     assert (found.waiting, found.answers, found.asked, found.answered, found.lost) == (3, 4, 4, 4, 0)
 
 
+def test_empty_answers_before_something_comes_are_counted_however_many() -> None:
+    found = play(Policy.PULL, np.array([7e12]), 1.0, LIMITS, 100.0, events=False, pause=ALWAYS)
+
+    assert (found.answers, found.answered, found.waiting) == (10**12 + 1, 1, 1)
+    assert found.ends_s.tolist() == [7e12 + 3.0]
+
+
 def test_an_answer_has_so_many_and_the_rest_is_asked_for_at_once() -> None:
     at_s = np.linspace(0.1, 0.2, 12)
 

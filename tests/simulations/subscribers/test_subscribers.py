@@ -87,7 +87,7 @@ def test_tuples_of_a_file_are_counted_too(tmp_path: Path) -> None:
         (["--term-bytes", "0"], "0 bytes of a term; expected 1 to 65536"),
         (["--growth", "0"], "0 subscriptions; expected 1 to"),
         (["--width", "0.5"], "--width 0.5 is for bounds"),
-        (["--speeds", "0,1"], "speeds of readers"),
+        (["--speeds", "0,1"], "a reader's speed of 0"),
         (["--joins", "0"], "0 subscriptions of several conditions"),
         (["--ranges", "year=1"], "range 'year' of 'year=1'"),
         (["--epochs-h", "9999"], "epochs of 9999 h in 30 days"),

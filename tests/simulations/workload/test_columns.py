@@ -35,13 +35,13 @@ def together(*batches: Rows) -> Told:
     ]
 
 
-def one_by_one(lines: Sequence[bytes], format: str) -> Told:
+def one_by_one(lines: Sequence[bytes], format: str, base: str) -> Told:
     """The same, each line by itself."""
     found: list[tuple[int, ...]] = []
     wrong: list[int] = []
     for number, line in enumerate(lines, 1):
         try:
-            rows = _terms_of(line, format)
+            rows = _terms_of(line, format, base)
         except (ValueError, GsgError):
             wrong.append(number)
             continue
@@ -49,9 +49,9 @@ def one_by_one(lines: Sequence[bytes], format: str) -> Told:
     return found, wrong[:5]
 
 
-def _terms_of(line: bytes, format: str) -> list[tuple[Term, ...]]:
+def _terms_of(line: bytes, format: str, base: str) -> list[tuple[Term, ...]]:
     if format in ("nt", "nq"):
-        rows, mistake = parsed_lines([line + b"\n"], format)
+        rows, mistake = parsed_lines([line + b"\n"], format, base=base or None)
         if mistake is not None:
             raise ValueError(mistake)
         return rows
@@ -65,7 +65,7 @@ def _terms_of(line: bytes, format: str) -> list[tuple[Term, ...]]:
 
 FIELD = st.one_of(
     st.sampled_from(
-        ["a", "b", "5", "<x:a>", "<x:b>", "<http://x.example/>", '"a"', '"a"@en', '"a\\"b"', "_:b", "", "<open", "<a b>", "é"]
+        ["a", "b", "5", "<x:a>", "<x:b>", "<http://x.a/>", '"a"', '"a"@en', '"a\\"b"', "_:b", "_:b.1", "", "<open", "<a b>", "é"]
     ),
     st.text('ab<>"_:.@ \t\\\r#é\u2028\x00', max_size=5),
 )
@@ -94,15 +94,16 @@ LINE = {
 def test_lines_together_are_what_each_is_by_itself(format: str, data: st.DataObject) -> None:
     texts = data.draw(st.lists(LINE[format], max_size=6))
     lines = [line for text in texts for line in text.encode().split(b"\n")]
+    base = data.draw(st.sampled_from(["", "file:///t"]))
 
-    assert together(ROWS_OF_LINES[format](lines, 1, {})) == one_by_one(lines, format)
+    assert together(ROWS_OF_LINES[format](lines, 1, {}, base)) == one_by_one(lines, format, base)
 
 
 @pytest.mark.parametrize("format", ROWS_OF_LINES)
 def test_what_is_no_utf8_costs_its_own_line(format: str) -> None:
     whole = {"tsv": b"a\tb\tc", "jsonl": b'["a","b","c"]', "nt": b"<a:s> <a:p> <a:o> .", "nq": b"<a:s> <a:p> <a:o> <a:g> ."}[format]
 
-    rows = ROWS_OF_LINES[format]([whole, b"\xff" + whole, whole], 11, {})
+    rows = ROWS_OF_LINES[format]([whole, b"\xff" + whole, whole], 11, {}, "")
 
     tuples, wrong = together(rows)
     assert (len(tuples), len(set(tuples)), wrong) == (2, 1, [12])
@@ -111,13 +112,13 @@ def test_what_is_no_utf8_costs_its_own_line(format: str) -> None:
 def test_quads_lose_their_graphs_and_are_counted() -> None:
     lines = [b"<a:s> <a:p> <a:o> <a:g> .", b"<a:s> <a:p> <a:o> .", b'<a:s> <a:p> "<a:o> " _:g .', b"<a:s>  <a:p> <a:o>\t<a:g> ."]
 
-    rows = ROWS_OF_LINES["nq"](lines, 1, {})
+    rows = ROWS_OF_LINES["nq"](lines, 1, {}, "")
 
     assert (len(rows.lines), rows.graphs, rows.complaints) == (4, 3, [])
 
 
 def test_a_graph_that_is_no_term_makes_its_line_none() -> None:
-    rows = ROWS_OF_LINES["nq"]([b"<a:s> <a:p> <a:o> <a:%zz> ."], 1, {})
+    rows = ROWS_OF_LINES["nq"]([b"<a:s> <a:p> <a:o> <a:%zz> ."], 1, {}, "")
 
     assert (len(rows.lines), [line for line, _ in rows.complaints]) == (0, [1])
 

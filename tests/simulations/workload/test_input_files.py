@@ -10,11 +10,13 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from gsg.languages.files import load
 from gsg.tuples.features import key
-from gsg.tuples.terms import IRI, BlankNode, Literal, Symbol
+from gsg.tuples.terms import IRI, Literal, Symbol
 from simulations.engine.ownership import prefixes_of
 from simulations.errors import BadWorkload
 from simulations.load_balance.meets_one_by_one import matching
+from simulations.workload import files
 from simulations.workload.files import read
 from simulations.workload.pieces import LINES
 from simulations.workload.workload import COMMON_MIX
@@ -31,13 +33,13 @@ def write(path: Path, text: str | bytes) -> Path:
 
 def rows(path: Path) -> list[tuple[object, ...]]:
     """The tuples of a file, from what was encoded."""
-    reading = read(path)
+    reading = read(path, keeps_terms=True)
     terms = reading.terms()
     return [tuple(known[code] for known, code in zip(terms, row, strict=True)) for row in zip(*reading.recorded.codes, strict=True)]
 
 
-N_TRIPLES = '<a:s> <a:p> "x\u2028y"@en .\n# a comment\n\n_:b <a:p> <a:o> .\n'
-EXPECTED = [(IRI("a:s"), IRI("a:p"), Literal("x\u2028y", "", "en")), (BlankNode("b"), IRI("a:p"), IRI("a:o"))]
+N_TRIPLES = '<a:s> <a:p> "x\u2028y"@en .\n# a comment\n\n<a:t> <a:p> <a:o> .\n'
+EXPECTED = [(IRI("a:s"), IRI("a:p"), Literal("x\u2028y", "", "en")), (IRI("a:t"), IRI("a:p"), IRI("a:o"))]
 
 
 @pytest.mark.parametrize("name", ["t.nt", "t.nt.gz"])
@@ -49,7 +51,24 @@ def test_triples_whose_lines_end_as_old_ones_do(tmp_path: Path) -> None:
     assert rows(write(tmp_path / "t.nt", N_TRIPLES.replace("\n", "\r"))) == EXPECTED
 
 
-@pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz"])
+@pytest.mark.parametrize("name", ["t.nt", "t.nt.gz", "t.nq", "t.ttl", "t.trig"])
+def test_a_blank_node_is_that_of_its_file_that_peers_have(tmp_path: Path, name: str) -> None:
+    text = "_:b <a:p> _:c.d .\n<a:s>\t<a:p> _:b . # so .\n<a:s> <a:p> _:b . \n"
+    one, other = (write(tmp_path / f"{beside}{name}", text) for beside in ("", "other-"))
+
+    assert rows(one) == [items[:3] for items in load(one)]
+    assert set(rows(tmp_path)) == {*rows(one), *rows(other)}
+    assert not set(rows(one)) & set(rows(other))
+
+
+def test_a_name_of_a_table_is_the_same_node_in_all_files(tmp_path: Path) -> None:
+    for name in ("t.tsv", "u.tsv"):
+        write(tmp_path / name, "_:b\tp\to\n")
+
+    assert len(set(rows(tmp_path))) == 1
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.tsv.gz", "T.TSV"])
 def test_tab_separated(tmp_path: Path, name: str) -> None:
     path = write(tmp_path / name, 'Q1\tP2\tQ3\n\n<a:s>\tP2\t"two words"\r\n')
 
@@ -92,6 +111,15 @@ MALFORMED = {
     "t.tsv": (b"a\tb\tc\na\tb\n\xff\tb\tc\na\t\tc\na\tb\t<open\nd\te\tf\n", 4, "t.tsv line 2: 2 fields between tabs; expected 3"),
     "t.jsonl": ('["a", "b", "c"]\n[1,\n{"s": 1}\n[1]\n["a", "b", []]\n["a", "b", "d"]\n', 4, "t.jsonl line 2: "),
 }
+
+
+@pytest.mark.parametrize("kind", [pyarrow.list_(pyarrow.string()), pyarrow.list_(pyarrow.string(), 3)], ids=["list", "of three"])
+def test_tuples_in_one_column_of_parquet(tmp_path: Path, kind: pyarrow.DataType) -> None:
+    tuples = pyarrow.array([["a", "b", "c"], None, ["d", "e", "f"]], kind)
+    parquet.write_table(pyarrow.table({"tuple": tuples}), tmp_path / "t.parquet")
+
+    assert [[str(term) for term in row] for row in rows(tmp_path / "t.parquet")] == [["a", "b", "c"], ["d", "e", "f"]]
+    assert read(tmp_path / "t.parquet").seen.malformed == 1
 
 
 @pytest.mark.parametrize("name", MALFORMED)
@@ -302,6 +330,58 @@ def test_the_film_data_is_read_whole() -> None:
     assert (reading.recorded.tuples, reading.seen.malformed) == (146_570, 0)
 
 
+@pytest.mark.parametrize(
+    ("text", "problems"),
+    [
+        ('a,b,"c"@en\nd,e,f\n', ["t.csv line 1: ',' expected after '\"'"]),
+        ('d,e,f\na,b,"open\ng,h,i\n', ["t.csv line 3: a quote is not closed"]),
+        ('s,p,o\na,b,"c"@en\nd,e,f\n', ["t.csv line 2: ',' expected after '\"'"]),
+    ],
+    ids=["behind-a-quote", "not-closed", "named"],
+)
+def test_what_is_wrong_with_quotes_is_told_and_changes_no_term(tmp_path: Path, text: str, problems: list[str]) -> None:
+    path = write(tmp_path / "t.csv", text)
+
+    assert rows(path) == [(Symbol("d"), Symbol("e"), Symbol("f"))]
+    assert read(path).seen.examples == problems
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a,b,c\n".encode("utf-16-le"), "zero bytes, as UTF-16 has them; save it as UTF-8"),
+        (b'a,b,"' + b"x\n" * 100_000, "a field of more than 131,072 characters, as where a quote is not closed"),
+    ],
+    ids=["utf-16", "long"],
+)
+def test_a_text_that_is_no_table_is_refused(tmp_path: Path, text: bytes, problem: str) -> None:
+    with pytest.raises(BadWorkload, match=problem):
+        read(write(tmp_path / "t.csv", text))
+
+
+@pytest.mark.parametrize(
+    ("limit", "problem"),
+    [
+        ("MAX_READ_TUPLES", "has more than 3 tuples, and one process reads all of it here; take a part of it, or use load-balance"),
+        ("MAX_READ_CONSTANTS", "has more than 3 distinct constants in the place of the object, and one process"),
+    ],
+)
+def test_more_than_one_process_holds_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, problem: str) -> None:
+    path = write(tmp_path / "t.tsv", "".join(f"s\tp\to{n}\n" for n in range(4)))
+    monkeypatch.setattr(files, limit, 3)
+
+    with pytest.raises(BadWorkload, match=problem):
+        read(path)
+
+
+def test_a_text_in_another_format_is_told_in_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.nt", "<a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o> <a:g> .\n")
+
+    (told,) = read(path).seen.examples
+    assert told.startswith("t.nt line 2: ")
+    assert told.endswith(": this looks like N-Quads, and was to be N-Triples; name it .nq, or say --format nq")
+
+
 def test_utf16_is_no_text_between_tabs(tmp_path: Path) -> None:
     with pytest.raises(BadWorkload, match=r"holds no tuples .*: zero bytes, as UTF-16 has them; save it as UTF-8"):
         read(write(tmp_path / "t.tsv", "a\tb\tc\n".encode("utf-16") * 3))
@@ -317,7 +397,7 @@ def test_utf16_is_no_text_between_tabs(tmp_path: Path) -> None:
     ],
 )
 def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, name: str, text: str) -> None:
-    reading = read(write(tmp_path / name, "\ufeff" + text * 2))
+    reading = read(write(tmp_path / name, "\ufeff" + text * 2), keeps_terms=True)
 
     assert (len(reading.recorded.codes[0]), reading.seen.malformed) == (2, 0)
     assert list(reading.terms()[0]) == [IRI("a:s")]

@@ -166,7 +166,7 @@ def test_signs_of_patterns_in_names_are_escaped() -> None:
 def test_terms_of_codes_are_in_the_order_of_keys(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("b\tp\to\na\tp\to\nc\t<open\to\n")
 
-    reading = read(tmp_path / "t.tsv")
+    reading = read(tmp_path / "t.tsv", keeps_terms=True)
 
     subjects = reading.recorded.constants[0].keys
     assert (np.diff(subjects.astype(np.float64)) > 0).all()

@@ -17,7 +17,7 @@ from simulations.errors import BadWorkload
 from simulations.workload.files import Reading, read
 from simulations.workload.reading import on_spark, places_of_files
 from simulations.workload.reading.distributed import Distributed
-from simulations.workload.reading.on_spark import read_on_spark
+from simulations.workload.reading.on_spark import read_on_spark, told_of
 from simulations.workload.workload import COMMON_MIX
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ LINES: dict[str, Callable[[int], str]] = {
         "\n",
     )[0 if n % 30 else n // 30 % 5],
     "t.nt": lambda n: (
-        f'<x:s{n % 37}> <x:p{n % 3}> "{n % 11}"@en .\n'
+        (f'<x:s{n % 37}> <x:p{n % 3}> "{n % 11}"@en .\n' if n % 4 else f"_:b{n % 7} <x:p> _:c.{n % 5} .\n")
         if n % 50
         else ("# comment\n", "<x:s> <x:p> .\n", "<x:s> <no> <x:o> .\n")[n % 3]
     ),
@@ -232,6 +232,26 @@ def test_what_cannot_be_read_is_one_clear_line(spark: SparkSession, tmp_path: Pa
     }.items():
         with pytest.raises(BadWorkload, match=said):
             read_on_spark(spark, name if ":" in name else str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            'An exception was thrown from the Python worker:\nTraceback (most recent call last):\n  File "x.py", line 2\n'
+            "    import msgspec\nModuleNotFoundError: No module named 'msgspec'\n\tat org.apache.Some.method(Some.scala)\n",
+            ("", "ModuleNotFoundError: No module named 'msgspec', in a worker of Python's"),
+        ),
+        (
+            "[FAILED_READ_FILE.NO_HINT] error while reading file x. SQLSTATE: KD001\nCaused by: java.io.IOException: no",
+            ("FAILED_READ_FILE.NO_HINT", "error while reading file x (java.io.IOException: no)"),
+        ),
+        ("Java is gone.\nand so on", ("", "Java is gone")),
+    ],
+    ids=["python", "condition", "neither"],
+)
+def test_an_error_of_sparks_is_told_in_one_line(text: str, told: tuple[str, str]) -> None:
+    assert told_of(text) == told
 
 
 def test_a_table_of_delta_lake_needs_its_package(spark: SparkSession, tmp_path: Path) -> None:

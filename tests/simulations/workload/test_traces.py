@@ -18,6 +18,8 @@ from gsg.monitoring.trace_recorder import Parts, Recorder
 from gsg.tuples.terms import Symbol, Variable
 from gsg.wire.messages import Test as ConditionTest
 from simulations.errors import BadWorkload
+from simulations.subscribers.traced import received
+from simulations.workload import trace_rows
 from simulations.workload.anchors_in_order import Step, changes_of, rarest_in_order
 from simulations.workload.traces import read_trace
 
@@ -164,8 +166,50 @@ def test_parquet_of_something_else_is_one_clear_line(tmp_path: Path) -> None:
 
     parquet.write_table(pyarrow.table({"peer": ["x"]}), tmp_path / "x.parquet")
 
-    with pytest.raises(BadWorkload, match=r"cannot read .*x\.parquet: it has no column 'at_us', which a trace has"):
+    with pytest.raises(BadWorkload, match=r"cannot read .*x\.parquet: it has no column 'at_us', which a trace of this version has"):
         read_trace(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "complaint"),
+    [
+        ("at_us", [None], "'at_us' is empty in some rows, and a trace has it in all"),
+        ("row", ["x"], "Failed to parse string: 'x' as a scalar of type int64"),
+        ("peer", ["Q1"], "'Q1' is no id of a peer; expected hexadecimal digits"),
+    ],
+    ids=["empty", "another type", "no peer"],
+)
+@pytest.mark.parametrize("reader", [read_trace, received])
+def test_rows_of_something_else_are_one_clear_line(
+    write: Write, reader: Callable[[Path], object], column: str, values: list[object], complaint: str
+) -> None:
+    import pyarrow
+
+    folder = write(published(1, "a", P, 1))
+    (part,) = folder.iterdir()
+    table = parquet.read_table(part)
+    parquet.write_table(table.set_column(table.column_names.index(column), column, pyarrow.array(values * len(table))), part)
+
+    with pytest.raises(BadWorkload, match=rf"cannot read .*\.parquet: {complaint}"):
+        reader(folder)
+
+
+def test_parts_without_rows_are_one_clear_line(write: Write) -> None:
+    folder = write(published(1, "a", P, 1))
+    (part,) = folder.iterdir()
+    parquet.write_table(parquet.read_table(part).slice(0, 0), part)
+
+    with pytest.raises(BadWorkload, match=r"cannot read .*: no row is in its parts; expected a folder of gsg peer --trace"):
+        received(folder)
+
+
+@pytest.mark.parametrize("limit", ["MAX_ROWS", "MAX_BYTES"])
+def test_more_of_a_trace_than_the_driver_holds_is_refused(write: Write, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    folder = write(*(published(number, f"s{number}", P, number) for number in range(4)))
+    monkeypatch.setattr(trace_rows, limit, 3)
+
+    with pytest.raises(BadWorkload, match=r"rows of publishers, or .* bytes of them, and one process reads all of it here"):
+        read_trace(folder)
 
 
 def test_a_trace_whose_text_is_none_is_one_clear_line(write: Write) -> None:
