@@ -69,7 +69,7 @@ screenshots: $(STAMP) ## the pictures of docs/page.md, in Chromium
 # Each report is one command, which the page says too; SHARED has the data that is not ours to publish.
 SHARED ?= $(or $(GSG_SHARED),../shared)
 REPORT = $(BIN)/gsg simulate
-reports: $(STAMP) ## the reports and the tables of docs/simulation.md (half an hour)
+reports: $(STAMP) ## the reports and the tables of docs/simulation.md (ten minutes)
 	$(REPORT) load-balance --engine numpy --peers 100000 --tuples 2000000 --subscriptions 200000 --seeds 5 --out build/synthetic
 	$(REPORT) load-balance --engine numpy --peers 100000 --subscriptions 20000 --seeds 5 --events $(SHARED)/data/films-2008-2014.nt.gz --out build/films
 	$(REPORT) load-balance --engine numpy --peers 100000 --subscriptions 20000 --seeds 5 --events $(SHARED)/data/codex-m-train.tsv.gz --out build/codex

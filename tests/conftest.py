@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 TESTS = Path(__file__).parent
 
 settings.register_profile("unhurried", deadline=None, max_examples=100)
+# For what passes the same tests a second time.
+settings.register_profile("brief", deadline=None, max_examples=25)
 # make soak asks for it, with pytest's --hypothesis-profile.
 settings.register_profile("soak", deadline=None, max_examples=2_000)
 settings.load_profile("unhurried")

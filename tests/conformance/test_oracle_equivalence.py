@@ -36,7 +36,7 @@ from gsg.languages.sparql import parse_query
 from gsg.subscriptions.backlog import LIMIT
 from gsg.tuples.terms import IRI, Tuple
 
-EXAMPLES, PARTS = 1_400, 4
+EXAMPLES, PARTS = 800, 4
 """In parts, since they take minutes: enough tests for all cores."""
 
 

@@ -13,7 +13,7 @@ from oracle import Oracle
 from quad_queries import AskedOfGraphs, quad_histories, quad_queries
 from test_oracle_equivalence import run
 
-EXAMPLES, PARTS = 800, 2
+EXAMPLES, PARTS = 400, 2
 
 
 @pytest.mark.long

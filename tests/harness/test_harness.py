@@ -16,7 +16,7 @@ from schedule import LINK_FAULTS, LOST, PEER_FAULTS, TEXTS, Happens, Insert, Not
 
 from gsg import Space
 
-SEEDS = 90
+SEEDS = 50
 """Of runs of one to two seconds of a core each. The rest of 10,000 is `make soak`."""
 TOPIC_SEEDS = 10
 """Of runs in which peers use a topic as well."""

@@ -52,7 +52,9 @@ def test_the_matcher_in_c_passes_the_tests_of_the_matcher(tmp_path: Path) -> Non
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
     where = ran("-c", "import rete.operators.join; print(rete.operators.join.__file__)").stdout.strip()
-    tested = ran("-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "tests/rete", f"--ignore={__file__}")
+    tested = ran(
+        "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-profile=brief", "tests/rete", f"--ignore={__file__}"
+    )
 
     assert where.startswith(str(tmp_path))
     assert where.endswith(tuple(EXTENSION_SUFFIXES))

@@ -20,8 +20,9 @@ from pyspark.sql.types import IntegerType, LongType, StringType, StructType, Tim
 import gsg
 from gsg.errors import BadText, PeerUnreachable
 from simulations.errors import BadParameter, BadSpool
+from simulations.streams import stream_reader
 from simulations.streams.receiver import EventsMissed
-from simulations.streams.stream_reader import PARTITION_ROWS, GsgStreamReader, Offset
+from simulations.streams.stream_reader import GsgStreamReader, Offset
 from simulations.streams.worker_errors import HIDE_TRACEBACK
 
 pytestmark = pytest.mark.waits
@@ -269,16 +270,16 @@ def test_what_is_available_now_is_found_though_the_spool_is_full_and_a_gap_is_to
         assert rows(again, start, end) == [("a", 1, 1), (None, None, None)]
 
 
-def test_many_rows_are_several_tasks(peer: LoopbackPeer, tmp_path: Path) -> None:
-    number = PARTITION_ROWS + 50_000
-    with gsg.Client(peer.url, wait_for_quota=True) as client:
-        client.insert([("a", ON, value) for value in range(number)])
-    with reading(peer, tmp_path) as reader:
+def test_many_rows_are_several_tasks(peer: LoopbackPeer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream_reader, "PARTITION_ROWS", 1_000)
+    with gsg.Client(peer.url, wait_for_quota=True) as client, reading(peer, tmp_path) as reader:
         start = reader.initialOffset()
-        end = until(reader, start, number)
+        for first in (0, 1_000):  # rows that came at another time are another segment
+            client.insert([("a", ON, value) for value in range(first, first + 1_000)])
+            end = until(reader, start, first + 1_000)
 
         assert len(reader.partitions(start, end)) == 2
-        assert len(set(rows(reader, start, end))) == number
+        assert len(set(rows(reader, start, end))) == 2_000
 
 
 def test_nobody_who_answers_is_told(tmp_path: Path) -> None:
