@@ -20,10 +20,9 @@ import msgspec
 
 from ..errors import LocalError
 from ..tuples.audiences import Audience
+from ..tuples.event_key import check_key
 from ..tuples.terms import Tuple
 
-MAX_KEY_CHARACTERS = 200
-"""The longest key; a longer one is refused."""
 KEPT_S = 24 * 3600
 """How long a key is known."""
 KEYS_OF_ONE = 50_000
@@ -86,12 +85,8 @@ class EventsHash:
 
 
 def record_of(owner: str, key: str, events: EventsHash, audience: Audience | None, at_s: float) -> KeyRecord:
-    """What is to be remembered of a key. Raises LocalError for a text that can be none."""
-    if not isinstance(key, str) or not 1 <= len(key) <= MAX_KEY_CHARACTERS or not key.isprintable():
-        shown = f"{key!r:.80}" if isinstance(key, str) else type(key).__name__
-        raise LocalError(
-            f"{shown} is no key for events; expected a text of 1 to {MAX_KEY_CHARACTERS} printable characters, such as a UUID"
-        )
+    """What is to be remembered of a key. Raises LocalError for what can be none."""
+    check_key(key)
     whose = blake2b(owner.encode(), digest_size=8).digest()
     named = blake2b(key.encode(), digest_size=16, key=whose).digest()
     return KeyRecord(whose, named, events.digest(audience), events.number, max(int(at_s), 0))

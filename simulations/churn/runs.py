@@ -220,7 +220,7 @@ def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Me
     mine = [mean for mean in means if setting_of(mean) == first]
     usual = min(request.dying, key=lambda share: abs(share - USUAL_SHARE))
     at_usual = [mean for mean in mine if mean.dying == usual]
-    axis, lost = "holders of a key, r (count)", "matches lost, in the mean (share)"
+    axis, lost = "holders of a key, r (count)", "keys lost, in the mean (share)"
 
     def line(name: str, some: Sequence[Mean], y: Callable[[Mean], float], look: int) -> Line:
         return Line(name, np.array([mean.replicas for mean in some], dtype=np.float64), np.array([y(mean) for mean in some]), look)
@@ -247,7 +247,7 @@ def _figures(request: ChurnRequest, losses: Sequence[Losses], means: Sequence[Me
         name = name_of(setting, request.settings)
         some = [mean for mean in means if setting_of(mean) == setting and mean.dying == usual]
         by_strategy += [
-            line(f"{name}, mean", some, lambda mean: mean.first_with.value, look),
+            line(f"{name}, mean", some, lambda mean: mean.first_matches_with.value, look),
             line(f"{name}, {MOST_RUNS:.0%} of runs below", some, lambda mean: mean.most_runs_with.value, look + DASHED),
         ]
     return [

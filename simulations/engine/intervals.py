@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -59,7 +59,13 @@ def flat(record: Mapping[str, object]) -> dict[str, object]:
 
 
 def mean_of(values: Sequence[float]) -> Interval:
-    """The mean of independent runs (Student's t)."""
+    """The mean of what independent runs counted (Student's t), which is never below zero: the interval ends there."""
+    found = difference_of(values)
+    return found if found.low is None else replace(found, low=max(0.0, found.low))
+
+
+def difference_of(values: Sequence[float]) -> Interval:
+    """The mean of differences between independent pairs of runs (Student's t)."""
     mean, count = math.fsum(values) / len(values), len(values)
     if count < 2:
         return Interval(mean, None, None)

@@ -29,6 +29,7 @@ p { margin: var(--s2) 0; max-width: 90ch; overflow-wrap: break-word; }
 .bars { list-style: none; margin: 0; padding: 0; display: grid; grid-template-columns: minmax(0, max-content) 1fr max-content;
   gap: var(--s1) var(--s2); align-items: center; font-size: 14px; font-variant-numeric: tabular-nums; }
 .bars li { display: contents; }
+@media (max-width: 600px) { .bars { grid-template-columns: 1fr; } }
 .bars span { overflow-wrap: anywhere; }
 .bars .swatch { vertical-align: middle; margin-inline-end: var(--s1); }
 .bars i { --bar: var(--blue); display: block; height: 12px; min-width: 2px; background: var(--bar); }

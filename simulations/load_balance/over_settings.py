@@ -19,7 +19,7 @@ from ..drawing.plots import Line
 from ..engine.experiment import Experiment
 from ..engine.findings import Bar, Finding, share_said
 from ..engine.html_page import Figure, Table
-from ..engine.intervals import Interval, flat, mean_of
+from ..engine.intervals import Interval, difference_of, flat, mean_of
 from ..engine.results import Results, line_figure
 from ..engine.sweep import Sweep, by_setting, check_size
 from ..errors import check_range
@@ -211,7 +211,7 @@ def means_of(rows: Sequence[LoadRow], settings: Sequence[Setting], strategies: S
                     strategy,
                     len(mine),
                     busiest_share_of_tuples=mean_of(shares),
-                    difference=None if strategy == strategies[0] else mean_of(pairs),
+                    difference=None if strategy == strategies[0] else difference_of(pairs),
                     **others,
                     missed_pairs=sum(row.missed_pairs for row in mine),
                     utilisation_max_over_mean=mean_of(utilisation) if utilisation else None,
@@ -258,8 +258,11 @@ def _told(name: str) -> Callable[[Mean], str]:
 
 
 def _findings(means: Sequence[Mean], varying: Sequence[str]) -> list[Finding]:
-    """Where the busiest peer gets the most of all tuples, and where the least."""
-    ordered = sorted(means, key=lambda mean: mean.busiest_share_of_tuples.value)
+    """By which strategies the busiest peer gets the least and the most of all tuples, in the setting where they differ most; or in
+    which settings, where there is one strategy."""
+    groups = by_setting(means, lambda mean: mean.setting).values() if len({mean.strategy for mean in means}) > 1 else [means]
+    sorted_groups = [sorted(group, key=lambda mean: mean.busiest_share_of_tuples.value) for group in groups]
+    ordered = max(sorted_groups, key=lambda group: group[-1].busiest_share_of_tuples.value - group[0].busiest_share_of_tuples.value)
     bars = tuple(
         Bar(
             f"{mean.strategy} ({mean.setting.said(varying)})" if varying else mean.strategy,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..engine.html_page import Table
-from ..engine.intervals import Interval, flat, mean_of
+from ..engine.intervals import Interval, difference_of, flat, mean_of
 from ..engine.randomness import MAX_SEED, check_seed
 from ..errors import BadParameter, check_range
 from .balance import Outcome
@@ -46,7 +46,7 @@ class OverSeeds:
 
     def difference(self, name: str, other: OverSeeds) -> Interval:
         """How much a figure is more than by another strategy, seed by seed: what chance does to both is not in it."""
-        return mean_of([mine - theirs for mine, theirs in zip(self.values(name), other.values(name), strict=True)])
+        return difference_of([mine - theirs for mine, theirs in zip(self.values(name), other.values(name), strict=True)])
 
     def summary(self) -> dict[str, object]:
         """Each figure by name: its mean with the interval, and what it was with each seed."""

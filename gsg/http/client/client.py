@@ -27,6 +27,7 @@ from ...subscriptions.subscription import Callback
 from ...topics.names import topic_name
 from ...tuples import terms as model
 from ...tuples.audiences import audience_of
+from ...tuples.event_key import check_key
 from ...tuples.features import Key
 from ...tuples.terms import Tuple
 from ..protocol import (
@@ -147,6 +148,9 @@ class AsyncClient:
         (docs/delivery.md, Events with keys). Where the peer is lost before it answers, the next one is asked, which may tell them
         twice. Raises LocalError for more than 1,000 events, or 4 MiB, with a key.
         """
+
+        if key is not None:
+            check_key(key)
 
         def request(number: int, part: list[Tuple], named: list[str] | None) -> Request:
             return Notify(number, part, named, key)

@@ -41,6 +41,9 @@ KEY_HEADER: Final = "Idempotency-Key"
 """Names the events of a body, which are not told again under it (draft-ietf-httpapi-idempotency-key-header, section 2.1). Whoever
 sends it with facts is refused: a fact that is said once more changes nothing, unless another one has done the contrary meanwhile,
 and then the key is taken for a promise that nobody keeps."""
+_QUOTED: Final = re.compile(r'"(?:[ !#-\[\]-~]|\\["\\])*"')
+_BARE: Final = re.compile(r"[!#-~][ !#-~]*|")
+"""HTTP says of its headers' bytes beyond ASCII no more than that they are opaque (RFC 9110, section 5.5)."""
 IDLE_S: Final = 600.0
 """How long a client that publishes line by line may say nothing; then it is answered 408, with what was published."""
 PAUSE_S: Final = 5.0
@@ -98,15 +101,19 @@ def notify(services: Services) -> Endpoint:
 
 
 def _key_of(request: Request) -> str | None:
-    """The key that a request has, if any: a string of structured fields (RFC 9651), or the text as it is. Raises LocalError for
-    several."""
+    """The key that a request has, if any: a string of structured fields (RFC 9651, section 3.3.3), or a text without quotes as it
+    is. Raises LocalError for several, and for what is neither: it would be another key than the same text is elsewhere."""
     keys = request.headers.getlist(KEY_HEADER)
     if len(keys) > 1:
         raise LocalError(f"{len(keys)} headers {KEY_HEADER}; expected one, which names all events of the request")
-    said = keys[0] if keys else None
-    if said is None or len(said) < 2 or not said[0] == said[-1] == '"':
-        return said
-    return re.sub(r"\\(.)", r"\1", said[1:-1])
+    if not keys:
+        return None
+    if not (_QUOTED if keys[0].startswith('"') else _BARE).fullmatch(keys[0]):
+        raise LocalError(
+            f'the header {KEY_HEADER}: {keys[0]!r:.80}; expected a text of printable ASCII between quotes, such as "a-1", with '
+            '\\" for a quote within it; other texts are keys in the body of a request of JSON over the WebSocket'
+        )
+    return re.sub(r"\\(.)", r"\1", keys[0][1:-1]) if keys[0].startswith('"') else keys[0]
 
 
 def _endpoint(services: Services, begin: Callable[[Request], Publish]) -> Endpoint:

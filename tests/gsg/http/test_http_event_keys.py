@@ -136,6 +136,23 @@ async def test_several_keys_of_one_request_are_refused(door: HttpDoor) -> None:
     assert answer.json["detail"] == "2 headers Idempotency-Key; expected one, which names all events of the request"
 
 
+@pytest.mark.parametrize("key", ['"a', '"a", "b"', 'a"', '"é"', "é", '"a\\b"'])
+async def test_a_header_that_is_no_key_is_refused(door: HttpDoor, key: str) -> None:
+    answer = await request(
+        door, "POST", "/events", [["bell"]], {"content-type": "application/json", "idempotency-key": key.encode().decode("latin-1")}
+    )
+
+    assert answer.status == 400
+    assert answer.json["detail"].startswith("the header Idempotency-Key: ")
+    assert "expected a text of printable ASCII between quotes" in answer.json["detail"]
+
+
+@pytest.mark.parametrize("key", [7, b"x", "", "a\nb", "x" * 201])
+async def test_what_can_be_no_key_is_refused_before_it_is_sent(client: AsyncClient, key: object) -> None:
+    with pytest.raises(LocalError, match=r"is no key for events; expected a text of 1 to 200 printable characters, such as a UUID"):
+        await client.notify([("bell", RANG)], key=key)  # type: ignore[arg-type]  # what a program may do
+
+
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 @pytest.mark.parametrize(("media_type", "body"), [("application/json", [["a"]]), ("application/x-ndjson", b'["a"]\n')])
 async def test_facts_have_no_key(door: HttpDoor, client: AsyncClient, method: str, media_type: str, body: object) -> None:

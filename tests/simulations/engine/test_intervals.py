@@ -5,15 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simulations.engine.intervals import Interval, mean_of, quantile_of, share_of
+from simulations.engine.intervals import Interval, difference_of, mean_of, quantile_of, share_of
 
 
 def test_a_mean_has_the_interval_of_student() -> None:
     # 12.706 is Student's t of one degree of freedom; the two values are 1 from their mean, so its error is 1.
-    found = mean_of([1.0, 3.0])
+    found = difference_of([1.0, 3.0])
 
     assert found.value == 2
     assert (found.low, found.high) == (pytest.approx(2 - 12.706, abs=1e-3), pytest.approx(2 + 12.706, abs=1e-3))
+
+
+def test_what_is_counted_is_never_below_nothing_and_a_difference_may_be() -> None:
+    counted, difference = mean_of([1.0, 3.0]), difference_of([1.0, 3.0])
+
+    assert (counted.value, counted.low, counted.high) == (difference.value, 0.0, difference.high)
+    assert mean_of([99.0, 101.0]) == difference_of([99.0, 101.0])
 
 
 def test_one_run_has_no_interval() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 from gsg.cli import main as gsg_command
 from simulations.engine.experiment import run
-from simulations.engine.intervals import mean_of
+from simulations.engine.intervals import difference_of, mean_of
 from simulations.engine.sweep import in_one_thread, on_spark
 from simulations.errors import BadParameter
 from simulations.load_balance.balance import InOneThread
@@ -102,7 +103,7 @@ def test_differences_are_those_of_the_same_seed() -> None:
         if mean.strategy == "rarest":
             assert mean.difference is None
         else:
-            assert mean.difference == mean_of([mine[seed] - first[seed] for seed in sorted(mine)])
+            assert mean.difference == difference_of([mine[seed] - first[seed] for seed in sorted(mine)])
 
 
 def setting_of(row: LoadRow) -> Setting:
@@ -125,6 +126,7 @@ def test_numbers_and_report_are_left(tmp_path: Path) -> None:
         (20, "0.5,1,1", "hot-split-1"),
     ]
     assert summary[1]["difference_low"] <= summary[1]["difference"] <= summary[1]["difference_high"]
+    assert re.search(r"of all tuples by hot-split-1 \((.*?)\), and [\d.]+% by rarest \(\1\)\.", page)  # in one setting
     assert "4 settings, 2 strategies, 3 seeds of each." in page
     assert "against peers" in page
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gsg.storage.event_keys import MAX_KEY_CHARACTERS
+from gsg.tuples.event_key import MAX_KEY_CHARACTERS
 from gsg.tuples.terms import Tuple
 from simulations.streams.sink.options import MAX_PRODUCER
 from simulations.streams.sink.requests import PART_BYTES, PART_TUPLES, EventPart, EventParts, TaskPlace, last_words, parts_of
