@@ -25,14 +25,17 @@ def findings(outcomes: Sequence[Outcome]) -> list[Finding]:
     """What the busiest peer gets by the worst strategy and by a better one at the same price: of match work, and of tuples.
 
     Strategies that lose more subscriptions than others, or miss matches, are left out: their peers have less to do because of that.
+    So are epochs where tuples are counted: each gives the busiest peer of its time as much as before, and a day has many.
     """
     lost = min(one.lost for one in outcomes)
     fair = [one for one in outcomes if one.lost == lost and not one.meetings.missed] or list(outcomes)
     if len(fair) == 1:
         return [_alone(fair[0])]
+    at_all_times = [one for one in fair if not one.has_epochs]
+    steady = at_all_times if len(at_all_times) > 1 else fair
     return [
         _beside(fair, _peak_work, lambda one: f"{_peak_work(one):,.0f}", "the match work", "pairs"),
-        _beside(fair, lambda one: one.busiest_tuples, lambda one: share_said(one.busiest_tuples), "the tuples", "of all tuples"),
+        _beside(steady, lambda one: one.busiest_tuples, lambda one: share_said(one.busiest_tuples), "the tuples", "of all tuples"),
     ]
 
 

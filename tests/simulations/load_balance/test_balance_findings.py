@@ -102,6 +102,14 @@ def test_where_all_miss_something_they_are_compared_all_the_same() -> None:
     assert said(outcome("predicate", work=900, missed=1), outcome("rarest", work=9, missed=1))[0].startswith("rarest gives")
 
 
+def test_epochs_do_not_relieve_the_busiest_peer_of_their_time() -> None:
+    epochs = replace(outcome("epochs-24", tuples=(100, 100)), first_epoch=Histogram.of(np.array([100, 0])))
+
+    found = said(outcome("predicate"), epochs, outcome("popular-1000", tuples=(250, 250)))
+
+    assert found[1].startswith("popular-1000 gives the busiest peer half of the tuples of predicate")
+
+
 def test_one_strategy_is_set_beside_the_mean_of_peers() -> None:
     found = findings([outcome("rarest")])
 
