@@ -66,13 +66,14 @@ check: $(STAMP) ## format, lint, types, import arrows
 screenshots: $(STAMP) ## the pictures of docs/page.md, in Chromium
 	GSG_SCREENSHOTS=docs/page $(BIN)/python -m pytest -n 2 tests/gsg/http/page/test_page_screenshots.py
 
-# Each report is one command, which the page says too; SHARED has the data that is not ours to publish.
+# Each report is one command, which the page says too; SHARED has the data that is not ours to publish. Files are named from where
+# they are: a page tells no paths of a machine.
 SHARED ?= $(or $(GSG_SHARED),../shared)
-REPORT = $(BIN)/gsg simulate
+REPORT = $(CURDIR)/$(BIN)/gsg simulate
 reports: $(STAMP) ## the reports and the tables of docs/simulation.md (ten minutes)
 	$(REPORT) load-balance --engine numpy --peers 100000 --tuples 2000000 --subscriptions 200000 --seeds 5 --out build/synthetic
-	$(REPORT) load-balance --engine numpy --peers 100000 --subscriptions 20000 --seeds 5 --events $(SHARED)/data/films-2008-2014.nt.gz --out build/films
-	$(REPORT) load-balance --engine numpy --peers 100000 --subscriptions 20000 --seeds 5 --events $(SHARED)/data/codex-m-train.tsv.gz --out build/codex
+	cd $(SHARED)/data && $(REPORT) load-balance --engine numpy --peers 100000 --subscriptions 20000 --seeds 5 --events films-2008-2014.nt.gz --out $(CURDIR)/build/films
+	cd $(SHARED)/data && $(REPORT) load-balance --engine numpy --peers 100000 --subscriptions 20000 --seeds 5 --events codex-m-train.tsv.gz --out $(CURDIR)/build/codex
 	$(REPORT) churn --engine numpy --peers 1000 --strategy predicate --strategy rarest --strategy hot-split-10 --runs 100 --out build/churn
 	$(REPORT) churn --engine numpy --lifetimes exponential,weibull,pareto --out build/lifetimes
 	$(REPORT) routing --engine numpy --peers 100000 --k 2,4,8,16,20 --out build/routing

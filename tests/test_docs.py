@@ -256,3 +256,11 @@ async def run(command: str, environment: dict[str, str]) -> str:
 async def line_of(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
     return (await asyncio.wait_for(process.stdout.readline(), PATIENCE_S)).decode().removesuffix("\n")
+
+
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/simulation/*.html")), ids=lambda page: page.stem)
+def test_a_report_says_which_commit_made_it_and_no_place_of_a_machine(page: Path) -> None:
+    ran = dict(re.findall(r"<th>([^<]*)</th><td>([^<]*)</td>", page.read_text("utf-8")))
+
+    assert re.fullmatch("[0-9a-f]{12}", ran["commit"])
+    assert [value for value in ran.values() if value.startswith(("/", "~"))] == []

@@ -52,9 +52,9 @@ def _beside(
     least = min(map(figure, payable))
     # Among the standard strategies the first is the simplest.
     best = next(one for one in payable if figure(one) <= least + (1 - SAVED) * (most - least))
-    cheapest = min(outcomes, key=lambda one: (figure(one) * ALIKE >= least, one.messages))
-    is_dear = most <= least * ALIKE and figure(cheapest) * ALIKE < least
-    best = cheapest if is_dear else best
+    better = [one for one in outcomes if figure(one) * ALIKE < least]
+    is_dear = most <= least * ALIKE and bool(better)
+    best = min(better, key=lambda one: one.messages) if is_dear else best
     bars = tuple(Bar(one.strategy.name, figure(one), f"{said(one)} {unit}") for one in (best, worst))
     if is_dear:
         text = (

@@ -108,10 +108,10 @@ def spool_folder(text: str) -> Path:
 def _refuse_option(name: str, known: Mapping[str, str], *, stream: bool) -> None:
     if name in OF_SPARK:
         raise BadParameter("load() was given a path, and rows come from peers; expected load() alone, with the option peers")
-    if not stream and name in map(str.lower, OF_STREAM):
-        raise BadParameter(f"the option {name} is of streams alone; expected it with readStream, or leave it out of read")
     # At load() of a stream nothing may say yet that it is one.
     names = {one.lower(): one for one in (*OF_QUERY, *OF_STREAM)}
+    if name in names:
+        raise BadParameter(f"the option {names[name]} is of streams alone; expected it with readStream, or leave it out of read")
     close = difflib.get_close_matches(name, names, 1)
     of_stream = ", which is of streams" if close and close[0] not in known else ""
     hint = f"; did you mean {names[close[0]]}{of_stream}?" if close else ""

@@ -27,7 +27,7 @@ class Shown:
     """All that was counted, by kind: a file of Parquet for each."""
 
     @property
-    def told(self) -> list[Table]:
+    def tables_with_legend(self) -> list[Table]:
         """Its tables, the last one with what words mean."""
         return [*self.tables[:-1], *(replace(table, legend=self.notes) for table in self.tables[-1:])]
 
@@ -39,7 +39,7 @@ def results_of(title: str, lead: str, parts: Iterable[Shown]) -> Results:
         title=title,
         lead=lead,
         notes="",
-        tables=list(chain.from_iterable(part.told for part in parts)),
+        tables=list(chain.from_iterable(part.tables_with_legend for part in parts)),
         figures=list(chain.from_iterable(part.figures for part in parts)),
         summary=list(chain.from_iterable(part.summary for part in parts)),
         rows={name: rows for part in parts for name, rows in part.rows.items()},

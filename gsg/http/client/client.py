@@ -146,7 +146,7 @@ class AsyncClient:
 
         ``key`` names these events, of one request at most: a peer that has told them does not when they come again under it
         (docs/delivery.md, Events with keys). Where the peer is lost before it answers, the next one is asked, which may tell them
-        twice. Raises LocalError for more than 1,000 events, or 4 MiB, with a key.
+        twice. Raises LocalError for what can be no key, and for more than 1,000 events, or 4 MiB, with one.
         """
 
         if key is not None:

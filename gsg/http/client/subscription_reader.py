@@ -47,5 +47,5 @@ def end_reader(reader: SubscriptionReader, error: GsgError) -> None:
     """Nothing more will come; a reader that fails at that is logged, and others are told all the same."""
     try:
         reader.end(error)
-    except Exception:
+    except Exception:  # a program's own reader may raise anything, and others wait to be told behind it
         log.exception("what reads a subscription failed as it ended (%s)", error)

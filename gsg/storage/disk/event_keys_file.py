@@ -76,7 +76,8 @@ class EventKeysFile:
                         file.write(b"".join(records))
                     os.fsync(descriptor)
                     if not self._is_named:
-                        self._sync_name()
+                        _sync_folder(self.path.parent)
+                        self._is_named = True
                 except OSError:
                     # What cannot be cut off now is before the next write, or that fails too.
                     with suppress(OSError):
@@ -114,14 +115,15 @@ class EventKeysFile:
             os.fsync(file.fileno())
         anew.replace(self.path)
         self._count, self._cut_at, self._is_named = len(records), None, False
-        self._sync_name()
-
-    def _sync_name(self) -> None:
-        """The file's name is on disk, on systems that sync folders."""
-        if hasattr(os, "O_DIRECTORY"):
-            descriptor = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        _sync_folder(self.path.parent)
         self._is_named = True
+
+
+def _sync_folder(folder: Path) -> None:
+    """The name of a file is on disk, on systems that sync folders."""
+    if hasattr(os, "O_DIRECTORY"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -102,7 +102,7 @@ def wrong_length(items: int) -> str:
     return f"a tuple of {items}; expected {ARITY}, which alone are simulated"
 
 
-def rows_of_tabs(lines: Sequence[bytes], first: int, _: Beside, __: str) -> Rows:
+def rows_of_tabs(lines: Sequence[bytes], first: int, _beside: Beside, _base: str) -> Rows:
     """Lines between whose fields there are tabs."""
     made = _Made()
     texts = _texts_of(lines)
@@ -117,7 +117,7 @@ def rows_of_tabs(lines: Sequence[bytes], first: int, _: Beside, __: str) -> Rows
     return made.rows()
 
 
-def rows_of_json(lines: Sequence[bytes], first: int, beside: Beside, _: str) -> Rows:
+def rows_of_json(lines: Sequence[bytes], first: int, beside: Beside, _base: str) -> Rows:
     """Lines of JSON."""
     made = _Made()
     for number, line in enumerate(lines, first):
@@ -131,7 +131,7 @@ def rows_of_json(lines: Sequence[bytes], first: int, beside: Beside, _: str) -> 
     return made.rows()
 
 
-def rows_of_triples(lines: Sequence[bytes], first: int, _: Beside, base: str) -> Rows:
+def rows_of_triples(lines: Sequence[bytes], first: int, _beside: Beside, base: str) -> Rows:
     """Lines of N-Triples. ``base`` is the IRI of their file, to which blank nodes belong."""
     made, suffix = _Made(), _suffix_of(base)
     for number, text in enumerate(_texts_of(lines) or [""] * len(lines), first):
@@ -148,7 +148,7 @@ def rows_of_triples(lines: Sequence[bytes], first: int, _: Beside, base: str) ->
     return made.rows()
 
 
-def rows_of_quads(lines: Sequence[bytes], first: int, _: Beside, base: str) -> Rows:
+def rows_of_quads(lines: Sequence[bytes], first: int, _beside: Beside, base: str) -> Rows:
     """Lines of N-Quads; a graph must be a term, and is left out. ``base`` is as for N-Triples."""
     made, suffix = _Made(), _suffix_of(base)
     graphs: dict[str, bool] = {}

@@ -126,24 +126,21 @@ def test_a_file_that_is_written_anew_has_nothing_to_cut_off(file: EventKeysFile,
     assert read_anew(file) == RECORDS
 
 
-@pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="folders are synced where a system has that")
 def test_a_file_whose_name_was_not_synced_has_it_synced_by_the_next_write(
     file: EventKeysFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    synced: list[bool] = []
-    fsync = os.fsync
+    synced: list[Path] = []
 
-    def sync(descriptor: int) -> None:
-        synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
-        if synced == [False, True]:
+    def sync(folder: Path) -> None:
+        synced.append(folder)
+        if len(synced) == 1:
             failing()
-        fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(file_module, "_sync_folder", sync)
     with pytest.raises(OSError, match="Input/output error"):
         file.append(PACKED[:1])
     for number in (1, 2):
         file.append([PACKED[number]])
 
-    assert synced == [False, True, False, True, False]
+    assert synced == [file.path.parent] * 2
     assert read_anew(file) == RECORDS[1:3]
